@@ -13,5 +13,5 @@ COPY --from=build /source/dist/quorate.mjs /app/quorate.mjs
 COPY --from=build /source/dist/quorate.mjs.LEGAL.txt /licenses/packages.txt
 USER 65532:65532
 ENV NODE_ENV=production MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072
-ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=1", "--no-opt", "--no-maglev", "--sparkplug", "--invocation-count-for-feedback-allocation=64", "--optimize-for-size", "/app/quorate.mjs"]
+ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=4", "/app/quorate.mjs"]
 CMD ["operator"]

@@ -9,6 +9,7 @@ import { etcdProto } from "./generators/etcd-proto.ts";
 import { installation } from "./generators/install.ts";
 import { metricsPage } from "./generators/metrics.ts";
 import { reasonsPage } from "./generators/reasons.ts";
+import { publishedReasons } from "./generators/published-reasons.ts";
 import type { Generator } from "./generate/registry.ts";
 
 export const generators: readonly Generator[] = [
@@ -19,5 +20,6 @@ export const generators: readonly Generator[] = [
   helmChart,
   metricsPage,
   reasonsPage,
+  publishedReasons,
   commandPage,
 ];

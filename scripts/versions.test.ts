@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RELEASES, releaseOf } from "../src/core/version/releases.ts";
-import { etcdPins, minorOf } from "../src/etcd/versions.ts";
+import { minorOf } from "../src/core/version/version.ts";
+import { etcdPins } from "../src/etcd/versions.ts";
 
 // Two lists for two purposes: what the rules let a cluster run, and what is installed and tested.
 const newest = etcdPins.filter((pin) => pin.role === "newest");

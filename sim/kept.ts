@@ -3,7 +3,7 @@ import { playRules } from "./guided/rules-run.ts";
 import type { RulesSchedule } from "./guided/rules-schedule.ts";
 import type { Kept } from "./kept-file.ts";
 import { play } from "./operator/random-run.ts";
-import type { Schedule } from "./operator/schedule.ts";
+import type { Schedule } from "./operator/deeds.ts";
 import { shrunk, type KeptSchedule } from "./operator/shrink.ts";
 import type { ProductRun } from "./driver/product-run.ts";
 

@@ -17,8 +17,12 @@ export interface Access {
 }
 
 export function kubeconfigText(name: string, access: Access): string {
+  return stringify(kubeconfig(name, access));
+}
+
+export function kubeconfig(name: string, access: Access): object {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
-  return stringify({
+  return {
     apiVersion: "v1",
     kind: "Config",
     clusters: [
@@ -27,7 +31,7 @@ export function kubeconfigText(name: string, access: Access): string {
     users: [{ name, user: { token: access.token } }],
     contexts: [{ name, context: { cluster: name, user: name } }],
     "current-context": name,
-  });
+  };
 }
 
 type Named<K extends string, T> = { name: string } & Partial<Record<K, T>>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -41,11 +41,20 @@ test("what npm installs runs the bundle where there are no sources, whichever na
     files: string[];
   };
   assert.deepEqual(Object.keys(bin), ["kubectl-etcd", "quorate"]);
-  const installed = join(folder, "lib");
-  await bundle(root, join(installed, "dist"));
-  cpSync(join(root, "bin"), join(installed, "bin"), { recursive: true });
-  cpSync(join(root, "package.json"), join(installed, "package.json"));
+  const clone = join(folder, "clone");
+  await bundle(root, join(clone, "dist"));
+  for (const part of ["bin", "package.json", "src/cli/main.ts"])
+    cpSync(join(root, part), join(clone, part), { recursive: true });
   assert.ok(files.includes("bin") && files.includes("dist/quorate.mjs"));
+  // An installation itself asks a registry for the dependencies, which the bundle does without.
+  const pack = ["pack", "--ignore-scripts", "--offline", "--json", "--pack-destination", folder];
+  const packed = spawnSync("npm", pack, { cwd: clone, encoding: "utf8" });
+  assert.equal(packed.status, 0, packed.stderr);
+  const [{ filename } = { filename: "" }] = JSON.parse(packed.stdout) as { filename: string }[];
+  const unpacked = spawnSync("tar", ["-xzf", join(folder, filename), "-C", folder], { encoding: "utf8" });
+  assert.equal(unpacked.status, 0, unpacked.stderr);
+  const installed = join(folder, "package");
+  assert.ok(!existsSync(join(installed, "src")), "the sources are left out");
   mkdirSync(join(folder, "bin"));
   for (const [name, target] of Object.entries(bin)) {
     symlinkSync(join(installed, target), join(folder, "bin", name));

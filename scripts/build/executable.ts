@@ -12,7 +12,8 @@ import { promisify } from "node:util";
 import { bundleForExecutable } from "./bundle.ts";
 import { machineOf, noteOf, withNote, type Machine } from "./elf.ts";
 import { sbomOf, sha256Of } from "./sbom.ts";
-import { packagedNode, type PackagedNode } from "./packaged-node.ts";
+import type { ChosenNode } from "./official-node.ts";
+import type { PackagedNode } from "./packaged-node.ts";
 import { smoke } from "./smoke.ts";
 
 export const MACHINES: readonly Machine[] = ["x64", "arm64"];
@@ -33,6 +34,7 @@ export async function buildExecutables(
   root: string,
   folder: string,
   machines: readonly Machine[],
+  nodeFor: (machine: Machine) => Promise<ChosenNode>,
   tell: (text: string) => void,
 ): Promise<Executable[]> {
   const work = mkdtempSync(join(tmpdir(), "quorate-executable-"));
@@ -40,13 +42,13 @@ export async function buildExecutables(
     const { path: script, packages } = await bundleForExecutable(root, work);
     const made: Executable[] = [];
     for (const machine of machines) {
-      const node = await packagedNode(root, machine, tell);
+      const node = await nodeFor(machine);
       const blob = await seaBlob(script, node, work);
       const path = join(folder, `quorate-linux-${machine}`);
       tell(`writing ${path}`);
       made.push(await write(path, machine, readFileSync(node.path), blob));
       const artifact = { name: `quorate-linux-${machine}`, sha256: sha256Of(path) };
-      const sbom = sbomOf(root, { packages, node: `node-linux-${machine}`, artifact });
+      const sbom = sbomOf(root, { packages, node: node.source, artifact });
       writeFileSync(`${path}.cdx.json`, `${JSON.stringify(sbom, undefined, 2)}\n`);
       const licenses = [node.license, `${script}.LEGAL.txt`].map((file) => readFileSync(file, "utf8"));
       writeFileSync(join(folder, "quorate-linux.LICENSES.txt"), licenses.join("\n\n"));

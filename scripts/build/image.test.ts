@@ -15,23 +15,27 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.ts";
-import { buildImage, compileAhead, NODE_FLAGS } from "./image.ts";
+import { buildImage, compileAhead } from "./image.ts";
+import { NODE, NODE_FLAGS, OPERATOR_FLAGS, PROGRAM } from "./runtime.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const MOST_BYTES = 150e6;
 
-/** What Node says of the compile cache of an unpacked image, as its program runs with it. */
-function cacheUse(folder: string): string {
-  const cache = join(folder, "app/cache");
-  // Node keeps one for each user.
+/** Node keeps one for each user: that of the image becomes ours. */
+function takeOver(cache: string): void {
   for (const own of readdirSync(cache))
     renameSync(join(cache, own), join(cache, own.replace(/-65532$/, `-${process.getuid?.() ?? 0}`)));
+}
+
+/** What Node says of the compile cache of an unpacked image, as its program runs with it. */
+function cacheUse(folder: string, flags: readonly string[]): string {
+  const cache = join(folder, "app/cache");
   const env = {
     NODE_COMPILE_CACHE: cache,
     NODE_COMPILE_CACHE_PORTABLE: "1",
     NODE_DEBUG_NATIVE: "COMPILE_CACHE",
   };
-  const args = [...NODE_FLAGS, join(folder, "app/quorate.mjs"), "--help"];
+  const args = [...flags, join(folder, "app/quorate.mjs"), "--help"];
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
   return stdout + stderr;
 }
@@ -42,6 +46,11 @@ test("the image has Node, its libraries, the program compiled ahead for its user
   const [quorate] = await bundle(root, folder);
   assert.ok(quorate);
   const image = await buildImage(quorate.path, folder, "registry.example/quorate:1", () => {});
+  const other = mkdtempSync(join(tmpdir(), "quorate-image-again-"));
+  t.after(() => rmSync(other, { recursive: true, force: true }));
+  const [again] = await bundle(root, other);
+  const second = await buildImage(again?.path ?? "", other, "registry.example/quorate:1", () => {});
+  assert.equal(second.digest, image.digest, "from the same sources the same image");
   assert.ok(image.bytes < MOST_BYTES, `${image.bytes} bytes unpacked`);
   assert.ok(statSync(image.path).size < MOST_BYTES);
   const read = (...args: string[]) => spawnSync("tar", args, { encoding: "utf8", maxBuffer: 1 << 28 }).stdout;
@@ -63,6 +72,10 @@ test("the image has Node, its libraries, the program compiled ahead for its user
   };
   assert.equal(config.User, "65532:65532");
   assert.deepEqual(config.Cmd, ["operator"]);
+  assert.deepEqual(config.Entrypoint, [`/${NODE}`, ...NODE_FLAGS, `/${PROGRAM}`]);
+  const [, dockerfile = "[]"] =
+    /^ENTRYPOINT (.*)$/m.exec(readFileSync(join(root, "Dockerfile"), "utf8")) ?? [];
+  assert.deepEqual(JSON.parse(dockerfile), config.Entrypoint, "the Dockerfile makes the same");
   const layer = blob(manifest.layers[0]?.digest ?? "");
   spawnSync("tar", ["xf", image.path, "-C", folder, layer]);
   const files = read("tf", join(folder, layer)).split("\n");
@@ -80,5 +93,6 @@ test("the image has Node, its libraries, the program compiled ahead for its user
   cpSync(quorate.path, join(elsewhere, "app/quorate.mjs"));
   for (const path of await compileAhead(elsewhere))
     assert.deepEqual(readFileSync(join(elsewhere, path)), readFileSync(join(folder, path)));
-  assert.match(cacheUse(folder), /was accepted/);
+  takeOver(join(folder, "app/cache"));
+  for (const flags of [NODE_FLAGS, OPERATOR_FLAGS]) assert.match(cacheUse(folder, flags), /was accepted/);
 });

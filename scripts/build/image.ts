@@ -11,25 +11,11 @@ import { librariesOf } from "../../testbed/nodes/images.ts";
 import { imageTar, writeImage, type ImageSpec } from "../../testbed/nodes/oci.ts";
 import type { Entry } from "../../testbed/nodes/tar.ts";
 import { CONTAINER_USER } from "../generators/install/deployment.ts";
+import { MEMORY_ENV, NODE, NODE_FLAGS, OPERATOR_FLAGS, PROGRAM } from "./runtime.ts";
 
-/**
- * For little memory: a small young generation, and no optimizing compiler, whose code and whose own memory are 12 MB.
- * The baseline compiler stays, since it takes a third of the time away with two hundred clusters at rest, but only for
- * what runs often: most functions run a few times and never again, and V8 keeps notes for each after its eighth run.
- */
-export const NODE_FLAGS = [
-  "--max-semi-space-size=1",
-  "--no-opt",
-  "--no-maglev",
-  "--sparkplug",
-  "--invocation-count-for-feedback-allocation=64",
-  "--optimize-for-size",
-] as const;
-/** Free memory goes back to the system; each thread would keep an arena of its own. */
-export const MEMORY_ENV = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" } as const;
-const NODE = "usr/local/bin/node";
-const PROGRAM = "app/quorate.mjs";
 const CACHE = "app/cache";
+/** V8 takes nothing that was compiled with other flags. */
+const FLAG_SETS = [NODE_FLAGS, OPERATOR_FLAGS];
 
 export interface BuiltImage {
   readonly path: string;
@@ -40,12 +26,13 @@ export interface BuiltImage {
   readonly libraries: readonly string[];
 }
 
-/** Puts `<folder>/quorate-image.tar` there, from the bundle at `bundle`. */
+/** Puts `<folder>/quorate-image.tar` there, from the bundle at `bundle` and a binary of Node with its license beside. */
 export async function buildImage(
   bundle: string,
   folder: string,
   name: string,
   tell: (text: string) => void,
+  binary = process.execPath,
 ): Promise<BuiltImage> {
   const work = join(folder, "image");
   rmSync(work, { recursive: true, force: true });
@@ -53,8 +40,8 @@ export async function buildImage(
     mkdirSync(join(work, "app"), { recursive: true });
     cpSync(bundle, join(work, PROGRAM));
     tell("compiling ahead");
-    const cached = await compileAhead(work);
-    const node = realpathSync(process.execPath);
+    const node = realpathSync(binary);
+    const cached = await compileAhead(work, node);
     const libraries = librariesOf(node);
     if (libraries.length === 0) throw new Error(`ldd tells no libraries of ${node}: is this glibc's Linux?`);
     const spec = imageSpec(work, bundle, node, libraries, cached);
@@ -106,24 +93,28 @@ function imageSpec(
 }
 
 /**
- * Runs the program once and keeps what V8 compiled, at the same place relative to it as in the image. Node keeps
- * one such folder for each user, by number; in the image it is that of the container's. What V8 writes depends on the
+ * Runs the program once with each set of flags and keeps what V8 compiled, at the same place relative to it as in the
+ * image. Node keeps one such folder for each set and user, by number; in the image it is that of the container's. What V8 writes depends on the
  * seed of its hashes and on the program's path: with one seed, and by a path that is the same in every folder, the same
  * program gives the same image.
  */
-export async function compileAhead(work: string): Promise<string[]> {
+export async function compileAhead(work: string, node = process.execPath): Promise<string[]> {
   const here = "/proc/self/cwd";
   const env = { PATH: "", NODE_COMPILE_CACHE: join(here, CACHE), NODE_COMPILE_CACHE_PORTABLE: "1" };
-  // Otherwise Node would follow the link in that path.
-  const flags = [...NODE_FLAGS, "--random-seed=1", "--preserve-symlinks-main"];
-  await promisify(execFile)(process.execPath, [...flags, join(here, PROGRAM), "--help"], { env, cwd: work });
-  const [made, ...more] = readdirSync(join(work, CACHE));
+  for (const flags of FLAG_SETS) {
+    // Otherwise Node would follow the link in that path.
+    const same = [...flags, "--random-seed=1", "--preserve-symlinks-main"];
+    await promisify(execFile)(node, [...same, join(here, PROGRAM), "--help"], { env, cwd: work });
+  }
+  const made = readdirSync(join(work, CACHE)).toSorted();
   const user = `-${process.getuid?.() ?? 0}`;
-  if (made === undefined || more.length > 0 || !made.endsWith(user))
-    throw new Error(`Node's compile cache looks different than expected: ${[made, ...more].join(", ")}`);
-  const ours = `${made.slice(0, -user.length)}-${CONTAINER_USER}`;
-  cpSync(join(work, CACHE, made), join(work, CACHE, ours), { recursive: true });
-  return readdirSync(join(work, CACHE, ours)).map((file) => `${CACHE}/${ours}/${file}`);
+  if (made.length !== FLAG_SETS.length || !made.every((folder) => folder.endsWith(user)))
+    throw new Error(`Node's compile cache looks different than expected: ${made.join(", ")}`);
+  return made.flatMap((folder) => {
+    const ours = `${folder.slice(0, -user.length)}-${CONTAINER_USER}`;
+    cpSync(join(work, CACHE, folder), join(work, CACHE, ours), { recursive: true });
+    return readdirSync(join(work, CACHE, ours)).map((file) => `${CACHE}/${ours}/${file}`);
+  });
 }
 
 function sizeOf(files: readonly Entry[]): number {

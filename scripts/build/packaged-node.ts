@@ -20,16 +20,25 @@ export interface PackagedNode {
   readonly license: string;
 }
 
-export async function packagedNode(
+/** The npm package of Node for a machine, as the lock has it. */
+export function lockedNode(
   root: string,
   machine: Machine,
-  tell: (text: string) => void,
-): Promise<PackagedNode> {
+): { readonly name: string; readonly version: string; readonly integrity: string } {
   const name = `node-linux-${machine}`;
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
   const { version, integrity } = lock.packages[`node_modules/${name}`] ?? {};
   if (version === undefined || integrity === undefined)
     throw new Error(`package-lock.json has no ${name} with an integrity: it is where executables come from`);
+  return { name, version, integrity };
+}
+
+export async function packagedNode(
+  root: string,
+  machine: Machine,
+  tell: (text: string) => void,
+): Promise<PackagedNode> {
+  const { name, version, integrity } = lockedNode(root, machine);
   const installed = join(root, "node_modules", name);
   const cached = join(cacheDir(), "node", `${version}-linux-${machine}`);
   const folder = existsSync(join(installed, "bin/node")) ? installed : cached;

@@ -54,6 +54,19 @@ test("the bill of materials names each package of the bundle and Node, with chec
   );
 });
 
+test("Node of its own project is named with its archive, and npm's package is not", () => {
+  const url = "https://nodejs.example/dist/v24.21.0/node-v24.21.0-linux-x64.tar.gz";
+  const official = { version: "24.21.0", url, sha256: "ab".repeat(32) };
+  const contents = { packages: ["node_modules/zod"], node: official, artifact: { name: "quorate-image" } };
+  const { components, dependencies } = sbomOf(root, contents);
+  const [platform, ...others] = components.filter(({ type }) => type === "platform");
+  assert.deepEqual(others, []);
+  assert.equal(platform?.version, "24.21.0");
+  assert.deepEqual(platform?.hashes, [{ alg: "SHA-256", content: official.sha256 }]);
+  assert.equal(new URLSearchParams(platform?.purl?.split("?")[1]).get("download_url"), url);
+  assert.ok(dependencies[0]?.dependsOn.includes(platform?.["bom-ref"] ?? ""));
+});
+
 test("what is shipped and not in the lock is an error", () => {
   const contents = { node, artifact: { name: "quorate" } };
   assert.throws(

@@ -8,6 +8,14 @@ import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { LockEntry } from "../lock/stubs.ts";
 
+/** The build of Node's own project. */
+export interface OfficialSource {
+  readonly version: string;
+  readonly url: string;
+  /** Of the archive. */
+  readonly sha256: string;
+}
+
 interface SbomLockEntry extends LockEntry {
   readonly license?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -42,8 +50,8 @@ export interface Sbom {
 export interface Contents {
   /** Where the lock has the packages of the bundle: `node_modules/zod`. */
   readonly packages: readonly string[];
-  /** The npm package that the binary of Node is from. */
-  readonly node: string;
+  /** The npm package that the binary of Node is from, or the archive of its own project. */
+  readonly node: string | OfficialSource;
   /** Paths of further files that are shipped, where they are found here. */
   readonly files?: readonly string[];
   /** What is described. */
@@ -62,12 +70,14 @@ export function sbomOf(root: string, { packages, node, files = [], artifact }: C
       throw new Error(`${location} is shipped, and package-lock.json has no version and integrity of it`);
     return entry;
   };
-  const platform = `node_modules/${node}`;
-  const locations = [...new Set([...packages, platform])].toSorted();
+  const platform = typeof node === "string" ? `node_modules/${node}` : undefined;
+  const official = typeof node === "string" ? [] : [officialOf(node)];
+  const locations = [...new Set([...packages, ...(platform ? [platform] : [])])].toSorted();
   const components = [
     ...locations.map((one) =>
       componentOf(nameOf(one), entryOf(one), one === platform ? "platform" : "library"),
     ),
+    ...official,
     ...files.map(fileOf).toSorted((a, b) => (a["bom-ref"] < b["bom-ref"] ? -1 : 1)),
   ];
   const own: Component = {
@@ -89,6 +99,7 @@ export function sbomOf(root: string, { packages, node, files = [], artifact }: C
   const dependencies = [
     { ref: own["bom-ref"], dependsOn: components.map((one) => one["bom-ref"]) },
     ...locations.map((one) => ({ ref: refs.get(one) ?? one, dependsOn: uses(one).toSorted() })),
+    ...official.map((one) => ({ ref: one["bom-ref"], dependsOn: [] })),
   ];
   const body = { metadata: { component: own }, components, dependencies };
   return {
@@ -130,6 +141,21 @@ function componentOf(name: string, entry: SbomLockEntry, type: "library" | "plat
     purl: refOf(name, entry),
     hashes: [{ alg: "SHA-512", content: Buffer.from(value, "base64").toString("hex") }],
     ...(entry.license !== undefined && { licenses: [licenseOf(entry.license)] }),
+  };
+}
+
+/** An archive, in the form that package URLs have for what no registry holds. */
+function officialOf({ version, url, sha256 }: OfficialSource): Component {
+  const where = new URLSearchParams({ checksum: `sha256:${sha256}`, download_url: url });
+  const purl = `pkg:generic/node@${version}?${where.toString()}`;
+  return {
+    type: "platform",
+    "bom-ref": purl,
+    name: "node",
+    version,
+    purl,
+    hashes: [{ alg: "SHA-256", content: sha256 }],
+    licenses: [licenseOf("MIT")],
   };
 }
 

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path/posix";
 import { parseClusterYaml } from "../../src/api/yaml.ts";
 import { finding, type Check } from "./check.ts";
 import type { Repo } from "./repo.ts";
+import { matches, withoutCode } from "./text.ts";
 
 /** Of npm itself. */
 const NPM_COMMANDS = new Set(["ci", "install", "link", "run", "start", "test", "warn"]);
@@ -96,20 +97,4 @@ function unmeasured(repo: Repo, path: string): string[] {
       return exists ? [] : [finding(path, undefined, `"${name}" names ${by}, which is not there`)];
     });
   });
-}
-
-function withoutCode(text: string): string {
-  return text.replace(/^```[^]*?^```/gm, (code) => code.replace(/[^\n]/g, ""));
-}
-
-interface Match {
-  readonly line: number;
-  readonly groups: Readonly<Record<string, string | undefined>>;
-}
-
-function matches(text: string, pattern: RegExp): Match[] {
-  return [...text.matchAll(pattern)].map((match) => ({
-    line: text.slice(0, match.index).split("\n").length,
-    groups: match.groups ?? {},
-  }));
 }

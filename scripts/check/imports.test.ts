@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { importDirections } from "./imports.ts";
-import { memoryRepo } from "./repo.ts";
+import { fileURLToPath } from "node:url";
+import { directions, importDirections } from "./imports.ts";
+import { within } from "./layers.ts";
+import { memoryRepo, openRepo } from "./repo.ts";
 
 async function findings(path: string, text: string): Promise<string> {
   return (await importDirections.run(memoryRepo({ [path]: text }))).join("\n");
@@ -45,6 +47,18 @@ test("core may not import the seams, not even by a dynamic import or a re-export
   ]) {
     assert.match(await findings("src/core/a.ts", text), /src\/core may not import src\/seams/, text);
   }
+});
+
+test("core has the waits that grow from where everybody has them, and nothing else beside that", async () => {
+  const user = `import { doubledMs } from "../seams/backoff.ts";`;
+  const backoff = `import type { Random } from "./random.ts";\nexport const doubledMs = 1;`;
+  const pure = memoryRepo({ "src/core/a.ts": user, "src/seams/backoff.ts": backoff });
+  assert.deepEqual(await importDirections.run(pure, () => undefined), []);
+  const tied = memoryRepo({
+    "src/core/a.ts": user,
+    "src/seams/backoff.ts": `import { sleep } from "./clock.ts";`,
+  });
+  assert.match((await importDirections.run(tied, () => undefined)).join(), /values of files without imports/);
 });
 
 test("a test beside core may use its runner and packages for testing", async () => {
@@ -119,8 +133,8 @@ test("a rule imports no other rule, nor what is built on rules", async () => {
   assert.equal(await findings("src/core/rules/a.test.ts", `import { b } from "./b.ts";`), "");
 });
 
-test("assess, messages and version do not know the rules", async () => {
-  for (const folder of ["assess", "messages", "version"]) {
+test("assess, messages, operations and others do not know the rules", async () => {
+  for (const folder of ["assess", "messages", "version", "operations", "snapshots", "auth"]) {
     const found = await findings(`src/core/${folder}/a.ts`, `import { b } from "../rules/b.ts";`);
     assert.match(found, new RegExp(`src/core/${folder}/ may not import src/core/rules/b`));
   }
@@ -144,4 +158,43 @@ test("objects are rendered and records parsed without calls", async () => {
     `import { KubeClient } from "../../kube/client.ts";`,
   );
   assert.match(seen, /calls nobody/);
+});
+
+test("the status asks no rule but those that its conditions must not contradict", async () => {
+  const from = async (rule: string) =>
+    await findings("src/core/status/a.ts", `import { b } from "../rules/${rule}.ts";`);
+  assert.equal(await from("quorum-lost"), "");
+  assert.match(await from("rollout"), /src\/core\/status\/ may not import src\/core\/rules\/rollout/);
+});
+
+test("within the operator and the simulator, what is below does not know what is above", async () => {
+  for (const [path, target] of [
+    ["src/operator/cache/a.ts", "../status/a.ts"],
+    ["src/operator/apply/a.ts", "../recovery/a.ts"],
+    ["src/operator/reach/a.ts", "../apply/a.ts"],
+    ["src/operator/process/a.ts", "../cache/a.ts"],
+    ["src/operator/serve/a.ts", "../observe/a.ts"],
+    ["src/operator/dependents/a.ts", "../runtime.ts"],
+    ["src/core/config/a.ts", "../template/a.ts"],
+    ["sim/engine/a.ts", "../models/a.ts"],
+    ["sim/models/kube/a.ts", "../../operator/a.ts"],
+    ["sim/rules/a.ts", "../machine/a.ts"],
+  ] as const)
+    assert.match(await findings(path, `import { b } from "${target}";`), /may not import/, path);
+  assert.equal(await findings("src/operator/recovery/a.ts", `import { b } from "../apply/a.ts";`), "");
+  assert.equal(await findings("sim/operator/a.ts", `import { b } from "../models/a.ts";`), "");
+});
+
+test("the tables name nothing that is not there", () => {
+  const { files } = openRepo(fileURLToPath(new URL("../..", import.meta.url)));
+  const named = [
+    ...Object.entries(directions).flat(2),
+    ...within.flatMap(({ of, not, except = [] }) => [of, ...not, ...except]),
+  ];
+  const isThere = (path: string) =>
+    files.includes(path) || files.some((file) => file.startsWith(path.endsWith("/") ? path : `${path}/`));
+  assert.deepEqual(
+    named.filter((path) => !isThere(path)),
+    [],
+  );
 });

@@ -38,6 +38,8 @@ test("a label in what users read is found: README, pages, resource definitions",
     "docs/healing.svg",
     "config/crd/etcd.quorate.dev_etcdclusters.yaml",
     "config/samples/three-members.yaml",
+    "charts/quorate/values.yaml",
+    "charts/quorate/templates/NOTES.txt",
   ]) {
     assert.match(await findings(path, "one\nsafe (H6)"), /:2: the internal label "H6"/, path);
   }

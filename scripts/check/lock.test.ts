@@ -92,6 +92,20 @@ test("a version that is not exact, and a lock behind package.json, are found", (
   );
 });
 
+test("a stub for Linux on our machines needs its checksum, one for another platform does not", () => {
+  const musl = { version: "2.0.0", cpu: ["x64"], dev: true, libc: ["musl"], optional: true, os: ["linux"] };
+  const text = completeLock(
+    lockText({
+      "node_modules/@tool/linux-x64-gnu": linux,
+      "node_modules/@tool/linux-x64-musl": musl,
+      "node_modules/tool": tool,
+    }),
+  );
+  assert.deepEqual(findings(text), [
+    "package-lock.json: node_modules/@tool/linux-x64-musl has no integrity: run npm install and npm run lock, and commit what they add",
+  ]);
+});
+
 test("a package that may be installed without its checksum is found, and a stub is not", () => {
   const { integrity: _, ...bare } = tool;
   const text = completeLock(
@@ -99,6 +113,6 @@ test("a package that may be installed without its checksum is found, and a stub 
   );
   assert.match(
     findings(text).join("\n"),
-    /^package-lock.json: node_modules\/tool has no integrity: run npm install/,
+    /^package-lock.json: node_modules\/tool has no integrity: run npm install and npm run lock/,
   );
 });

@@ -2,7 +2,8 @@
  * The lock has to work on a fresh clone, behind any mirror: complete, in step with package.json, exact,
  * without a registry's host, and with a checksum for whatever may be installed.
  */
-import { completeLock, missingOptional, type Lock } from "../lock/stubs.ts";
+import { withoutIntegrity } from "../lock/integrity.ts";
+import { completeLock, missingOptional, type Lock, type LockEntry } from "../lock/stubs.ts";
 import type { Check } from "./check.ts";
 
 const KINDS = ["dependencies", "devDependencies", "optionalDependencies"] as const;
@@ -33,15 +34,19 @@ export const lock: Check = {
   },
 };
 
-/** Stubs stand for tools of developers on other platforms; nothing that is shipped is one. */
-function unverified({ packages }: Lock): string[] {
-  return Object.entries(packages)
-    .filter(([location, { integrity, link }]) => location !== "" && !link && integrity === undefined)
-    .filter(([, { dev, optional, os, cpu, libc }]) => !(dev && optional && (os ?? cpu ?? libc)))
+function unverified(parsed: Lock): string[] {
+  return withoutIntegrity(parsed)
+    .filter(({ entry }) => !isElsewhere(entry))
     .map(
-      ([location]) =>
-        `package-lock.json: ${location} has no integrity: run npm install and commit what it adds`,
+      ({ location }) =>
+        `package-lock.json: ${location} has no integrity: run npm install and npm run lock, and commit what they add`,
     );
+}
+
+/** Tools of developers on platforms that nothing of ours runs on, which mirrors lack: no npm here ever installs them. */
+function isElsewhere({ dev, optional, os = [], cpu = [] }: LockEntry): boolean {
+  const isOurs = os.includes("linux") && cpu.some((one) => one === "x64" || one === "arm64");
+  return dev === true && optional === true && os.length > 0 && cpu.length > 0 && !isOurs;
 }
 
 function inexact(manifest: Manifest): string[] {

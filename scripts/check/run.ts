@@ -3,8 +3,10 @@
  * A check that throws has failed; the others still run.
  */
 import { generators } from "../generators.ts";
+import { reasonsNow } from "../generate/published-reasons.ts";
 import { audit } from "./audit.ts";
 import type { Check } from "./check.ts";
+import { commits } from "./commits.ts";
 import { documents } from "./documents.ts";
 import { cleanText, fileSize, introductions } from "./files.ts";
 import { generatedFiles } from "./generated.ts";
@@ -12,8 +14,11 @@ import { importDirections } from "./imports.ts";
 import { labels } from "./labels.ts";
 import { lock } from "./lock.ts";
 import type { Repo } from "./repo.ts";
+import { keptReasons } from "./reasons.ts";
+import { ruleTests } from "./rule-tests.ts";
 import { seams } from "./seams.ts";
 import { deadCode, format, lint, types } from "./tools.ts";
+import { words } from "./words.ts";
 import { workflows } from "./workflows.ts";
 
 /** The slow ones first, so that they overlap. */
@@ -27,9 +32,13 @@ export const checks: readonly Check[] = [
   seams,
   fileSize,
   introductions,
+  ruleTests,
+  keptReasons(reasonsNow()),
   cleanText,
   labels,
+  words,
   documents,
+  commits,
   lock,
   workflows,
   audit,

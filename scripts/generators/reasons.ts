@@ -1,4 +1,6 @@
 /** Generates the page of reasons (`docs/reasons.md`) from the tables in src/core/messages. */
+import { CONDITION_REASONS } from "../../src/core/messages/condition-reasons.ts";
+import { EVENT_REASONS } from "../../src/core/messages/event-reasons.ts";
 import { AUTH_REASONS } from "../../src/core/messages/auth-reasons.ts";
 import { OPERATION_REASONS } from "../../src/core/messages/operation-reasons.ts";
 import { REASONS, WORK, type HoldReason, type ReasonText } from "../../src/core/messages/reasons.ts";
@@ -15,7 +17,7 @@ const INTRODUCTION = `<!-- Generated from src/core/messages by \`npm run generat
 # Reasons
 
 When a cluster waits, the reason stands in the conditions \`Ready\`, \`Reconciling\` and \`Stalled\`, in events, in the label \`reason\` of metrics
-and in the output of \`quorate local why\`. Reasons are stable: one is renamed or removed only with a line in
+and in the output of \`kubectl etcd why\` and \`quorate local why\`. Reasons are stable: one is renamed or removed only with a line in
 CHANGELOG.md. The sentences beside them are for people and may improve; do not match them in alerts or scripts.
 
 Reasons marked **needs a person** do not end by themselves. The examples use a cluster named \`demo\`.
@@ -26,6 +28,25 @@ const WORKING = `## While steps are taken
 
 | reason | meaning |
 |---|---|
+`;
+
+const CONDITIONS = `
+## Other reasons of conditions
+
+Conditions of an EtcdCluster and of an EtcdMember have the reasons above, those of its schedules for \`BackedUp\`, or one of these.
+
+| reason | condition | meaning | what to do |
+|---|---|---|---|
+`;
+
+const EVENTS = `
+## Reasons of events
+
+The reason of an event is the kind of the step that was taken, with \`Failed\` after it if it failed, one of the reasons
+above, or one of these.
+
+| reason | meaning | what to do |
+|---|---|---|
 `;
 
 const STEPS = `
@@ -121,9 +142,18 @@ export const reasonsPage: Generator = {
     const users = Object.entries(AUTH_REASONS).map(
       ([reason, { meaning, remedy }]) => `| \`${reason}\` | ${cell(meaning)} | ${cell(remedy)} |`,
     );
+    const conditions = Object.entries(CONDITION_REASONS).map(
+      ([reason, { of, meaning, remedy }]) =>
+        `| \`${reason}\` | ${of.map(conditionCell).join(", ")} | ${cell(meaning)} | ${cell(remedy)} |`,
+    );
+    const events = Object.entries(EVENT_REASONS).map(
+      ([reason, { meaning, remedy }]) => `| \`${reason}\` | ${cell(meaning)} | ${cell(remedy)} |`,
+    );
     const parts = [
       names.map(section).join("\n"),
       WORKING + working.join("\n"),
+      CONDITIONS + conditions.join("\n"),
+      EVENTS + events.join("\n"),
       OPERATIONS + operations.join("\n"),
       SNAPSHOTS + snapshots.join("\n"),
       VERIFICATIONS + verifications.join("\n"),
@@ -157,6 +187,11 @@ function section(reason: HoldReason): string {
     ...examples,
     "",
   ].join("\n");
+}
+
+/** The kind is no part of the name, and "all" is none. */
+function conditionCell(name: string): string {
+  return name.replace(/^[A-Z]\w+/, "`$&`");
 }
 
 function cell(text: string): string {

@@ -4,6 +4,7 @@
  */
 import { cpus } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ownNiceMs } from "./own-nice.ts";
 
 export interface Job {
   /** Jobs with one in common do not run at the same time. */
@@ -74,7 +75,8 @@ function readTimes(): Times {
   const each = cpus().map(({ times }) => times);
   const sum = (of: (one: (typeof each)[number]) => number) => each.reduce((total, one) => total + of(one), 0);
   return {
-    idle: sum(({ idle }) => idle),
+    // What runs at a low priority makes way, if it is of our own control group.
+    idle: sum(({ idle }) => idle) + ownNiceMs(),
     all: sum(({ user, nice, sys, idle, irq }) => user + nice + sys + idle + irq),
   };
 }

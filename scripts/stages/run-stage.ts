@@ -8,7 +8,7 @@ import { roomByLoad, runInLanes, type Job, type Lanes } from "./lanes.ts";
 import { longestFirst, processesOf, type Planned } from "./order.ts";
 import { seconds, type StageResult } from "./result.ts";
 import type { Stage } from "./table.ts";
-import { Tally } from "./tally.ts";
+import { StageCounts } from "./counts.ts";
 import { runTestProcess } from "./test-process.ts";
 import { heldBack, voicesFor, type Voice } from "./voice.ts";
 
@@ -35,7 +35,7 @@ export interface Batch {
 }
 
 /** More than this is no accident: the change is broken, and a second look would only cost time. */
-const MOST_AGAIN = 4;
+const MOST_AGAIN = 10;
 const CORES = availableParallelism();
 /** Tests without servers compute all the time. */
 const COMPUTING: Lanes = { least: CORES, most: CORES };
@@ -45,7 +45,7 @@ const WAITING = { least: 2, most: Math.max(2, Math.min(8, 3 * CORES)) };
 /** A stage on its way. */
 interface Begun {
   readonly run: StageRun;
-  readonly tally: Tally;
+  readonly counts: StageCounts;
   readonly preparedMs: number;
   readonly couldNotRun?: string;
   /** When its first process began, and when its last one ended. */
@@ -80,7 +80,7 @@ export async function runStages({ runs, voice, beside = [], bail, lanes }: Batch
     return { needs, run: work.length === 1 ? (lane) => run(lane, own) : whole };
   });
   const hasFailed = () =>
-    [...results, ...begun.map(({ tally }) => tally.result(0))].some(({ failed }) => failed > 0);
+    [...results, ...begun.map(({ counts }) => counts.result(0))].some(({ failed }) => failed > 0);
   const goOn = () => !runs.some(({ signal }) => signal.aborted) && !(bail && hasFailed());
   const servers = runs.some(({ stage }) => stage.processes === "apart");
   const asked = lanes === undefined ? WAITING : { least: lanes, most: lanes };
@@ -89,8 +89,8 @@ export async function runStages({ runs, voice, beside = [], bail, lanes }: Batch
   // Alone: after all of them.
   for (const one of begun) {
     const againMs = await runAgain(one, voice);
-    const { tally, couldNotRun, preparedMs, from = 0, to = 0 } = one;
-    const result = tally.result(preparedMs + (to - from) + againMs);
+    const { counts, couldNotRun, preparedMs, from = 0, to = 0 } = one;
+    const result = counts.result(preparedMs + (to - from) + againMs);
     results.push(couldNotRun === undefined ? result : { ...result, couldNotRun });
   }
   return results;
@@ -116,25 +116,25 @@ async function prepareStage(run: StageRun, voice: Voice): Promise<Begun> {
   voice.say(`▶ ${run.stage.title}`);
   const couldNotRun = await prepare(run, voice);
   if (couldNotRun !== undefined) voice.say(`  could not run: ${couldNotRun}`);
-  const begun = { run, tally: new Tally(run), preparedMs: performance.now() - started };
+  const begun = { run, counts: new StageCounts(run), preparedMs: performance.now() - started };
   return couldNotRun === undefined ? begun : { ...begun, couldNotRun };
 }
 
 async function runProcess(of: Begun, files: readonly string[], lane: number, voice: Voice): Promise<void> {
   of.from ??= performance.now();
-  await runFiles(of.run, of.tally, files, lane, voice);
+  await runFiles(of.run, of.counts, files, lane, voice);
   of.to = performance.now();
 }
 
 async function runFiles(
   { stage, root, namePattern, signal }: StageRun,
-  tally: Tally,
+  counts: StageCounts,
   files: readonly string[],
   lane: number,
   voice: Voice,
 ): Promise<void> {
   voice.working(files.length === 1 ? (files[0] ?? "") : `${files.length} files`);
-  const own = tally.begin(files, voice);
+  const own = counts.begin(files, voice);
   const started = performance.now();
   const end = await runTestProcess({
     root,
@@ -151,8 +151,8 @@ async function runFiles(
 }
 
 /** Returns how long it took. */
-async function runAgain({ run, tally }: Begun, voice: Voice): Promise<number> {
-  const failed = tally.failedFiles;
+async function runAgain({ run, counts }: Begun, voice: Voice): Promise<number> {
+  const failed = counts.failedFiles;
   if (failed?.length === 0 || run.signal.aborted) return 0;
   if (failed === undefined || failed.length > MOST_AGAIN) {
     const why = failed ? `${failed.length} files failed` : "a failure cannot be traced to a file";
@@ -164,12 +164,12 @@ async function runAgain({ run, tally }: Begun, voice: Voice): Promise<number> {
   for (const file of failed) {
     if (run.signal.aborted) break;
     voice.say(`▶ again, alone: ${file}`);
-    const again = new Tally(run);
+    const again = new StageCounts(run);
     await runFiles(run, again, [file], 0, voice);
     const { tests, failed: failedAgain, skipped } = again.result(0);
     if (failedAgain === 0 && tests > skipped) passed.add(file);
   }
-  tally.passedAgain(passed);
+  counts.passedAgain(passed);
   return performance.now() - started;
 }
 

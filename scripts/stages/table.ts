@@ -79,10 +79,11 @@ export const stages: readonly Stage[] = [
       "sim/schema/schema.test.ts": 46,
       "sim/operator/automatic.test.ts": 30,
       "sim/operator/auth.test.ts": 25,
+      "sim/operator/auth-quorum.test.ts": 12,
       "sim/operator/adopt.test.ts": 25,
       "sim/operator/snapshots.test.ts": 23,
       "sim/schema/time.test.ts": 21,
-      "sim/operator/blind.test.ts": 20,
+      "sim/operator/unreachable-etcd.test.ts": 20,
       "sim/operator/recover.test.ts": 19,
       "sim/operator/restore-in-place.test.ts": 17,
       "sim/operator/tampered.test.ts": 15,
@@ -92,7 +93,7 @@ export const stages: readonly Stage[] = [
       "sim/operator/given-rotation.test.ts": 12,
       "sim/schema/dependents.test.ts": 12,
       "sim/operator/peer-services.test.ts": 12,
-      "sim/operator/issuer-rotation.test.ts": 10,
+      "sim/operator/issuer-rotation.test.ts": 18,
       "sim/operator/followers.test.ts": 10,
       "test/scenarios/simulated.test.ts": 8,
       "sim/operator/erase.test.ts": 8,
@@ -114,26 +115,34 @@ export const stages: readonly Stage[] = [
     ],
     processes: "apart",
     long: {
-      "test/local/crash.test.ts": 90,
+      "test/local/crash.test.ts": 115,
       "test/local/rotation.test.ts": 60,
       "test/local/auth.test.ts": 40,
       "test/local/operations.test.ts": 30,
       "test/local/recover.test.ts": 30,
       "test/local/reach.test.ts": 30,
       "test/local/command.test.ts": 25,
+      "test/local/command-act.test.ts": 60,
       "test/local/broken-data.test.ts": 55,
       "test/local/upgrade.test.ts": 70,
-      "test/local/up.test.ts": 75,
+      "test/local/up.test.ts": 130,
       "test/linear/on-etcd/linearizability.test.ts": 40,
       "test/local/scale.test.ts": 65,
       "test/local/restore-in-place.test.ts": 37,
       "test/etcd/tls.test.ts": 28,
       "test/etcd/hazards/h07-joining-lists.test.ts": 25,
+      "test/local/peer-plane.test.ts": 40,
+      "test/local/reading.test.ts": 35,
+      "test/local/snapshots.test.ts": 35,
+      "test/local/transitions.test.ts": 35,
+      "test/local/restore-auth.test.ts": 35,
+      "test/local/plan.test.ts": 30,
+      "test/etcd/hazards/h13-downgrade.test.ts": 30,
     },
     // The program itself takes the first free ports of the machine.
     needs: {
       what: "the first free ports",
-      files: ["test/local/{command,input,reach,reading,up,version-refusals}.test.ts"],
+      files: ["test/local/{command,command-act,input,reach,reading,up,version-refusals}.test.ts"],
     },
     testLimitMs: 5 * MINUTE,
     processLimitMs: 15 * MINUTE,
@@ -146,29 +155,43 @@ export const stages: readonly Stage[] = [
     files: ["test/{kube,operator,testbed}/*.test.ts", "test/conformance/kube*.test.ts"],
     processes: "apart",
     long: {
-      "test/operator/input.test.ts": 185,
+      "test/operator/input.test.ts": 270,
       "test/operator/outage.test.ts": 185,
       "test/operator/rest.test.ts": 110,
       "test/operator/in-place.test.ts": 85,
-      "test/operator/known-faults.test.ts": 125,
-      "test/operator/hazards.test.ts": 115,
-      "test/operator/crash.test.ts": 125,
+      "test/operator/known-faults.test.ts": 220,
+      "test/operator/hazards.test.ts": 160,
+      "test/operator/crash.test.ts": 200,
       "test/operator/heal.test.ts": 110,
       "test/operator/operations.test.ts": 60,
       "test/operator/certificates.test.ts": 85,
       "test/operator/restore.test.ts": 65,
-      "test/operator/snapshots.test.ts": 45,
+      "test/operator/snapshots.test.ts": 120,
+      "test/operator/followers.test.ts": 60,
+      "test/operator/stores.test.ts": 40,
       "test/operator/lease.test.ts": 40,
       "test/operator/beside.test.ts": 25,
-      "test/operator/scale.test.ts": 80,
+      "test/operator/scale.test.ts": 110,
       "test/operator/upgrade.test.ts": 75,
       "test/operator/storage.test.ts": 75,
-      "test/operator/objects.test.ts": 70,
+      "test/operator/objects.test.ts": 100,
       "test/operator/rights.test.ts": 60,
-      "test/operator/blind.test.ts": 65,
+      "test/operator/unreachable-etcd.test.ts": 85,
       "test/operator/refused.test.ts": 65,
-      "test/operator/command-act.test.ts": 60,
+      "test/operator/clocks.test.ts": 45,
+      "test/operator/command-act.test.ts": 85,
       "test/kube/credentials.test.ts": 50,
+      "test/operator/adopt.test.ts": 100,
+      "test/operator/given-rotation.test.ts": 65,
+      "test/operator/command.test.ts": 55,
+      "test/operator/recover.test.ts": 50,
+      "test/operator/scenarios.test.ts": 45,
+      "test/testbed/stand-in-faults.test.ts": 40,
+      "test/testbed/pods.test.ts": 40,
+      "test/testbed/testbed.test.ts": 35,
+      "test/testbed/stand-in-pods.test.ts": 35,
+      "test/operator/ready.test.ts": 30,
+      "test/operator/screens.test.ts": 60,
     },
     testLimitMs: 5 * MINUTE,
     processLimitMs: 15 * MINUTE,
@@ -198,22 +221,35 @@ export const stages: readonly Stage[] = [
   },
 ];
 
-/** The newest patch of each minor (a test that needs another installs it itself), and stores for snapshots: S3, and stand-ins of Google and Azure. */
-async function prepareEtcd(tell: (text: string) => void, signal: AbortSignal): Promise<string | undefined> {
-  const { ensureEtcd } = await import("../../src/etcd/install/ensure.ts");
-  const { EtcdInstallError } = await import("../../src/etcd/install/errors.ts");
-  const { etcdPins } = await import("../../src/etcd/versions.ts");
-  const { ToolMissing } = await import("../../testbed/kubernetes-build.ts");
+/** Stores for snapshots: S3, and stand-ins of Google and Azure. */
+async function prepareStores(tell: (text: string) => void): Promise<void> {
   const { ensureAzurite } = await import("../../testbed/nodes/azurite.ts");
   const { ensureUpstream } = await import("../../testbed/nodes/programs.ts");
+  await ensureUpstream("versitygw", tell);
+  await ensureUpstream("fakegcs", tell);
+  await ensureAzurite(tell);
+}
+
+/** The newest patch of each minor (a test that needs another installs it itself), and stores. */
+/** What tests upgrade from by a patch, beside the newest of each minor. Any other would be built while a test waits. */
+const FORMER_PATCH = "3.6.14";
+
+async function prepareVersions(tell: (text: string) => void, signal: AbortSignal): Promise<void> {
+  const { ensureEtcd } = await import("../../src/etcd/install/ensure.ts");
+  const { etcdPins } = await import("../../src/etcd/versions.ts");
+  const newest = etcdPins.filter(({ role }) => role === "newest").map(({ version }) => version);
+  for (const version of [...newest, FORMER_PATCH]) {
+    const progress = ({ text }: { text: string }) => tell(`etcd ${version}: ${text}`);
+    await ensureEtcd(version, { env: process.env, clock: systemClock, progress, signal });
+  }
+}
+
+async function prepareEtcd(tell: (text: string) => void, signal: AbortSignal): Promise<string | undefined> {
+  const { EtcdInstallError } = await import("../../src/etcd/install/errors.ts");
+  const { ToolMissing } = await import("../../testbed/kubernetes-build.ts");
   try {
-    for (const { version } of etcdPins.filter(({ role }) => role === "newest")) {
-      const progress = ({ text }: { text: string }) => tell(`etcd ${version}: ${text}`);
-      await ensureEtcd(version, { env: process.env, clock: systemClock, progress, signal });
-    }
-    await ensureUpstream("versitygw", tell);
-    await ensureUpstream("fakegcs", tell);
-    await ensureAzurite(tell);
+    await prepareVersions(tell, signal);
+    await prepareStores(tell);
     return undefined;
   } catch (error) {
     if (error instanceof EtcdInstallError || error instanceof ToolMissing) return error.message;
@@ -221,12 +257,23 @@ async function prepareEtcd(tell: (text: string) => void, signal: AbortSignal): P
   }
 }
 
-async function prepareApiServer(tell: (text: string) => void): Promise<string | undefined> {
+async function prepareApiServer(
+  tell: (text: string) => void,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const { missing, prepare } = await import("../../testbed/prepare.ts");
+  const { ToolMissing } = await import("../../testbed/kubernetes-build.ts");
   const lacking = missing();
   if (lacking.length > 0) return lacking.join("; ");
   await prepare({ progress: tell });
-  return undefined;
+  try {
+    await prepareVersions(tell, signal);
+    await prepareStores(tell);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ToolMissing) return error.message;
+    throw error;
+  }
 }
 
 async function prepareNodes(tell: (text: string) => void): Promise<string | undefined> {

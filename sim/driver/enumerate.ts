@@ -8,6 +8,8 @@ export interface Played {
   /** What must not depend on when something went wrong. */
   readonly end: string;
   readonly effects: readonly string[];
+  /** How many of them created the cluster, where the world tells. */
+  readonly created?: number;
   readonly events: number;
   readonly passes: number;
 }
@@ -18,7 +20,7 @@ export interface World<Scenario, Plan> {
   /** Throws when the scenario ends otherwise than it may. */
   play(scenario: Scenario, seed: number, plan?: Plan): Played | Promise<Played>;
   /** All plans by name; `every` takes only each n-th effect, for a quick look. */
-  plans(scenario: Scenario, effects: readonly string[], every: number): Iterable<readonly [string, Plan]>;
+  plans(scenario: Scenario, plain: Played, every: number): Iterable<readonly [string, Plan]>;
 }
 
 export interface Enumerated {
@@ -41,7 +43,7 @@ export async function enumerate<Scenario extends { readonly name: string }, Plan
   const plain = await world.play(scenario, seed);
   const failures: { plan: string; message: string }[] = [];
   const sums = { plans: 0, events: plain.events, passes: plain.passes };
-  for (const [name, plan] of world.plans(scenario, plain.effects, every)) {
+  for (const [name, plan] of world.plans(scenario, plain, every)) {
     if (stop && failures.length > 0) break;
     if (!name.includes(fault)) continue;
     sums.plans++;

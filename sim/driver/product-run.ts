@@ -40,7 +40,7 @@ export function whyNotConverged(
       : []),
     ...(decision?.holds ?? []).map((hold) => `${hold.reason} (${hold.rule}): ${hold.message}`),
     ...(failure ? [`failed: ${failure.message}`] : []),
-    ...(problems ?? []),
+    ...(problems ?? []).map(({ message }) => message),
     ...troubles.slice(-2),
   ].join("; ");
 }

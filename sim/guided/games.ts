@@ -1,16 +1,8 @@
 /** The kinds of runs that can be guided: of the rules alone, and of the operator on a modelled Kubernetes. */
-import { denialMoves } from "../operator/denial-schedule.ts";
+import { rareMemberFaults, type Move, type Schedule } from "../operator/deeds.ts";
+import { anyDenialMoves, anySurroundings } from "../operator/denial-schedule.ts";
 import { play } from "../operator/random-run.ts";
-import {
-  effectOf,
-  LASTING,
-  moveOf,
-  rareMemberFaults,
-  scheduleOf,
-  WAITS,
-  type Move,
-  type Schedule,
-} from "../operator/schedule.ts";
+import { effectOf, LASTING, moveOf, scheduleOf, WAITS } from "../operator/schedule.ts";
 import type { EffectFault } from "../operator/effects.ts";
 import type { ProductRun } from "../driver/product-run.ts";
 import type { SeededRandom } from "../engine/random.ts";
@@ -29,7 +21,7 @@ export const rulesGame: Game<RulesSchedule> = {
 
 const draws: Draws<Move, EffectFault> = {
   move: (random) => {
-    const [denial] = random.chance(0.15) ? denialMoves(random) : [];
+    const [denial] = random.chance(0.15) ? anyDenialMoves(random) : [];
     if (denial) return denial;
     if (!random.chance(0.04)) return moveOf(random);
     const pick = random.between(0, 999);
@@ -46,7 +38,10 @@ const draws: Draws<Move, EffectFault> = {
 
 export const operatorGame: Game<Schedule> = {
   draw: scheduleOf,
-  mutate: (schedule, other, random: SeededRandom) => mutated(schedule, other, random, draws),
+  mutate: (schedule, other, random: SeededRandom) => ({
+    ...mutated(schedule, other, random, draws),
+    ...(random.chance(0.1) && anySurroundings(random)),
+  }),
   causes: ({ moves }) => moves.map(causeOf),
   play: (schedule) => noted(schedule, play),
 };

@@ -7,7 +7,7 @@ import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { writeKept } from "../kept-file.ts";
 import type { Progress } from "../engine/progress.ts";
-import type { Searched, Tally } from "./search.ts";
+import type { Searched, Outcome } from "./search.ts";
 import type { GuidedInput, GuidedReport } from "./worker.ts";
 
 interface Guided extends GuidedInput {
@@ -52,17 +52,17 @@ interface Sum {
   readonly runs: number;
   readonly events: number;
   readonly features: ReadonlySet<string>;
-  readonly failed: Tally<unknown>["failed"];
+  readonly failed: Outcome<unknown>["failed"];
 }
 
-function joined(tallies: readonly Tally<unknown>[]): Sum {
-  const sum = (pick: (tally: Tally<unknown>) => number) =>
-    tallies.reduce((total, one) => total + pick(one), 0);
+function joined(outcomes: readonly Outcome<unknown>[]): Sum {
+  const sum = (pick: (outcome: Outcome<unknown>) => number) =>
+    outcomes.reduce((total, one) => total + pick(one), 0);
   return {
     runs: sum(({ runs }) => runs),
     events: sum(({ events }) => events),
-    features: new Set(tallies.flatMap(({ features }) => features)),
-    failed: tallies.flatMap(({ failed }) => failed),
+    features: new Set(outcomes.flatMap(({ features }) => features)),
+    failed: outcomes.flatMap(({ failed }) => failed),
   };
 }
 

@@ -27,7 +27,7 @@ export interface Failed<S> {
   readonly schedule: S;
 }
 
-export interface Tally<S> {
+export interface Outcome<S> {
   readonly runs: number;
   readonly events: number;
   readonly passes: number;
@@ -36,8 +36,8 @@ export interface Tally<S> {
 }
 
 export interface Searched<S> {
-  readonly guided: Tally<S>;
-  readonly plain: Tally<S>;
+  readonly guided: Outcome<S>;
+  readonly plain: Outcome<S>;
   /** How many schedules were kept. */
   readonly corpus: number;
 }
@@ -66,7 +66,7 @@ class Sum<S> {
     return fresh;
   }
 
-  get tally(): Tally<S> {
+  get outcome(): Outcome<S> {
     const { runs, events, passes, failed } = this;
     return { runs, events, passes, failed, features: [...this.#features].toSorted() };
   }
@@ -100,7 +100,7 @@ export async function search<S>(
     options.onRun?.(reached.events, reached.passes);
     plain.add(schedule, reached);
   }
-  return { guided: guided.tally, plain: plain.tally, corpus: corpus.length };
+  return { guided: guided.outcome, plain: plain.outcome, corpus: corpus.length };
 }
 
 function next<S>(game: Game<S>, corpus: readonly S[], random: SeededRandom): S {

@@ -15,18 +15,25 @@ type MachineMove =
   /** These members lose their data at once. */
   | { readonly wipe: readonly string[] }
   /** A person approves the plan of a recovery. */
-  | { readonly recover: true };
+  | { readonly recover: true }
+  /** A person asks for the plan of a restore in place, and approves it. */
+  | { readonly restore: true };
 
 export interface MachineScenario extends Omit<Scenario, "moves"> {
   readonly moves: readonly MachineMove[];
 }
 
 const machineScenarios: readonly MachineScenario[] = [
-  ...scenarios,
+  ...scenarios.filter(({ rulesOnly }) => !rulesOnly),
   {
     name: "recover from a survivor",
     spec: { replicas: 3, version: "3.6.16" },
     moves: [{ wipe: ["demo-2", "demo-3"] }, { recover: true }],
+  },
+  {
+    name: "restore a snapshot in place",
+    spec: { replicas: 3, version: "3.6.16" },
+    moves: [{ restore: true }],
   },
 ];
 
@@ -34,6 +41,18 @@ async function recover(sim: MachineSimulation): Promise<void> {
   const approve = sim.latest?.status.recovery?.plan;
   if (approve === undefined) throw new Violation("convergence", "quorum is lost, and there is no plan");
   await sim.operations.create("recover", { cluster: "demo", recoverQuorum: { approve } });
+}
+
+async function restore(sim: MachineSimulation): Promise<void> {
+  const source = { file: { path: "/backups/demo.db" } };
+  await sim.operations.create("plan", { cluster: "demo", restore: { source } });
+  await sim.settle();
+  const { operations } = await sim.operations.list();
+  const { message = "" } = operations.find(({ metadata }) => metadata.name === "plan")?.status ?? {};
+  const [, approve] = /approve: ([0-9a-f]{16})/.exec(message) ?? [];
+  if (approve === undefined) throw new Violation("end state", `no plan of a restore is told: ${message}`);
+  sim.replaced = sim.cluster()?.marks.established?.clusterID;
+  await sim.operations.create("restore", { cluster: "demo", restore: { source, approve } });
 }
 
 async function perform(sim: MachineSimulation, move: MachineMove): Promise<void> {
@@ -46,7 +65,9 @@ async function perform(sim: MachineSimulation, move: MachineMove): Promise<void>
     } as EtcdOperationSpec);
     return;
   }
+  if ("outageMs" in move) throw new RangeError("an outage is not of a machine");
   if ("recover" in move) return await recover(sim);
+  if ("restore" in move) return await restore(sim);
   if ("wipe" in move) {
     for (const member of move.wipe) await perform(sim, { fault: "wipe", member });
     return;
@@ -110,7 +131,7 @@ async function mustStayQuiet(sim: MachineSimulation): Promise<void> {
 export const machineWorld: World<MachineScenario, EffectFaults> = {
   scenarios: machineScenarios,
   // Only a call to etcd has an answer that can get lost on the way.
-  plans: (_, effects, every) =>
+  plans: (_, { effects }, every) =>
     crashesAndLostReplies(effects, every, "killed", (name) => /^(Cluster|Maintenance|KV)\./.test(name)),
   async play({ spec, moves }, seed, faults = {}) {
     const sim = await MachineSimulation.create(spec, { seed, faults });

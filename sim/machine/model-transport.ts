@@ -93,7 +93,9 @@ export class ModelTransport implements EtcdTransport {
         try {
           const token = options.metadata?.["token"];
           const isAsked = token !== undefined && server.dir.state.auth.enabled;
-          const user = isAsked ? userOf(server, token) : this.commonName;
+          // In plaintext nobody shows a certificate.
+          const shown = endpoint.url.startsWith("https:") ? this.commonName : undefined;
+          const user = isAsked ? userOf(server, token) : shown;
           const answer = this.#answer(call.parent.name, call.name, server, request, user);
           const message = create(call.output, answer as MessageInitShape<O>);
           waiting = scheduler.after(this.#latency(), () => settle(() => resolve(message)));

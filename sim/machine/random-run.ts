@@ -13,6 +13,7 @@ import type { ProductRun } from "../driver/product-run.ts";
 import { run, type Wait } from "../driver/run.ts";
 import { SeededRandom } from "../engine/random.ts";
 import { judgeEndedOperations, randomTask } from "../rules/operations.ts";
+import { secure } from "./security-edits.ts";
 import { MachineSimulation } from "./simulation.ts";
 
 const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;
@@ -20,11 +21,15 @@ const VERSIONS = ["3.5.33", "3.5.35", "3.6.16", "3.7.1", "3.7.3"] as const;
 export async function machineRun(seed: number): Promise<ProductRun> {
   const random = new SeededRandom(seed ^ 0xac41e);
   const operating = new SeededRandom(seed ^ 0x7a5c);
+  const securing = new SeededRandom(seed ^ 0x5ec2e);
+  const isSecured = securing.chance(0.3);
   const numbers = (most: number) =>
     new Set(Array.from({ length: random.between(0, most) }, () => random.between(1, 200)));
   const spec: EtcdClusterSpecInput = {
     replicas: random.pick([1, 2, 3, 3, 5]),
     version: random.pick(VERSIONS),
+    // Nobody there has to load anything, and a soak counts as rest.
+    tls: { rotation: { soak: "0s" } },
   };
   const sim = await MachineSimulation.create(spec, {
     seed,
@@ -45,6 +50,7 @@ export async function machineRun(seed: number): Promise<ProductRun> {
     for (let i = 0; i < moves; i++) {
       say(await move(sim, random));
       if (operating.chance(0.3)) say(await operate(sim, operating));
+      if (isSecured && securing.chance(0.5)) say(await secure(sim, securing));
       yield { pass: random.pick([50, 500, 3_000, 10_000, 40_000]) };
     }
     for (const server of sim.world.network.all()) if (server.frozen) sim.world.thaw(server);
@@ -94,6 +100,10 @@ function judge(sim: MachineSimulation): void {
   }
   const odd = running.find((server) => server.version !== version);
   if (odd) throw new Violation("end state", `${odd.config.name} runs ${odd.version}, not ${version}`);
+  const { enabled = false } = sim.spec.auth ?? {};
+  const isAuthOn = leader?.dir.state.auth.enabled ?? false;
+  if (sim.spec.auth && isAuthOn !== enabled)
+    throw new Violation("end state", `auth is ${isAuthOn ? "on" : "off"}, and was asked to be otherwise`);
 }
 
 async function move(sim: MachineSimulation, random: SeededRandom): Promise<string> {

@@ -49,9 +49,13 @@ export class Rescues {
   /** Of all entries, whether this member had heard of their commit or not; planted faults take fewer. */
   rescuedKeys = (dir: DataDir): readonly string[] => [...dir.olderCopy(dir.log.length).state.keys.keys()];
 
+  /** How many snapshots of another time were fetched whole. */
+  whole = 0;
+
   /** A snapshot of another time, with the keys that every restored cluster of the model has. */
   fetched(path: string): { path: string; sha256: string; revision: number } {
     this.#snapshots.set(path, RESTORED_KEYS);
+    this.whole++;
     return { path, sha256: "0".repeat(64), revision: RESTORED_KEYS.length + 1 };
   }
 

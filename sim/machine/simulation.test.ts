@@ -77,6 +77,7 @@ const sampled = [
   "upgrade 3.5 to 3.7",
   "hibernate and wake",
   "recover from a survivor",
+  "restore a snapshot in place",
 ];
 
 for (const scenario of machineWorld.scenarios.filter(({ name }) => sampled.includes(name))) {

@@ -8,6 +8,7 @@ import {
   type EtcdClusterSpec,
   type EtcdClusterSpecInput,
 } from "../../src/api/etcd-cluster-spec.ts";
+import { bumpOf } from "../../src/api/restore-values.ts";
 import type { Pass } from "../../src/control/loop.ts";
 import type { TranscriptEntry } from "../../src/control/transcript.ts";
 import { isEstablished } from "../../src/core/record.ts";
@@ -64,6 +65,8 @@ export class MachineSimulation {
   readonly store: Store;
   readonly operations: OperationStore;
   passes = 0;
+  /** The cluster ID of the life that a person gave up for a snapshot. */
+  replaced: string | undefined;
   latest: Pass | undefined;
   #controller: Controller | undefined;
   #lifeline: Lifeline | undefined;
@@ -127,6 +130,7 @@ export class MachineSimulation {
       world,
       keys: this.keys,
       open: () => this.cluster()?.marks.established !== undefined,
+      onTravel: (what) => void (this.#violation ??= new Violation("I10", what)),
     });
   }
 
@@ -166,8 +170,10 @@ export class MachineSimulation {
         onRemove: (memberID) => this.#judge(() => this.oracle.mayRemove(memberID)),
         onPromote: () => this.#judge(() => this.oracle.mayPromote()),
         onStop: (pid) => {
-          const name = this.world.network.get(String(pid))?.config.name;
-          if (name !== undefined) this.#judge(() => this.oracle.mayStop(name));
+          const server = this.world.network.get(String(pid));
+          // All members stop for a restore in place that was approved, once its snapshot is here.
+          const isReplaced = this.rescues.whole > 0 && server?.dir.clusterID === this.replaced;
+          if (server && !isReplaced) this.#judge(() => this.oracle.mayStop(server.config.name));
         },
         onTake: (path) => {
           const member = path.startsWith(`${this.files.volumes}/`) ? path.split("/").at(-1) : undefined;
@@ -203,7 +209,8 @@ export class MachineSimulation {
           if (!lifeline.alive) throw new Error("its controller is gone");
           const { name, token } = record;
           const keys = this.rescues.keysIn(restore);
-          this.disk.dataDirs.write(dataDir, restoredDir({ name, token, peerURL: peerURLOf(record) }, keys));
+          const member = { name, token, peerURL: peerURLOf(record) };
+          this.disk.dataDirs.write(dataDir, restoredDir(member, keys, bumpOf(restore)));
         },
         rescuer: this.rescues.for(() => lifeline.alive),
         fetch: async ({ directory }) => {

@@ -6,6 +6,7 @@ import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { claimName, LABELS } from "../../src/operator/names.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
+import { items, json } from "../models/kube/object.ts";
 import { pods } from "../models/kube/kinds/pod.ts";
 import { volumes } from "../models/kube/kinds/simple.ts";
 import type { EffectPlan } from "./effects.ts";
@@ -247,4 +248,78 @@ test("Released volumes of another identity are left alone, and so is one whose c
   await sim.settle();
   assert.equal(sim.converged, true, sim.whyNot());
   assert.deepEqual(sim.env.server.get(volumes, String(first?.metadata.name)), before[0], "it is another's");
+});
+
+const ON_NODES = { storage: { medium: "HostPath", size: "1Gi", hostPath: "/data" } } as const;
+
+/** A cluster on nodes that was deleted, and where its directories are. */
+async function deletedOnNodes(seed: number, effects?: EffectPlan) {
+  const sim = new OperatorSimulation({ ...SPEC, ...ON_NODES }, { seed, ...(effects && { effects }) });
+  await sim.settle();
+  await sim.pass(20_000);
+  const clusterID = statusOf(sim)?.clusterID ?? assert.fail("no cluster ID");
+  const ids = idsOf(sim);
+  const directories = sim.env.memberPods().map(({ spec }) => {
+    const { nodeName, volumes: mounted } = json(spec);
+    const data = items(mounted)
+      .map(json)
+      .find(({ hostPath }) => hostPath !== undefined);
+    const path = String(json(data?.["hostPath"])["path"]);
+    return { node: String(nodeName), path: path.slice(`/data/${NAMESPACE}/`.length) };
+  });
+  assert.equal(directories.length, 3);
+  sim.deleteCluster();
+  await sim.settle();
+  assert.equal(sim.isGone, true);
+  await sim.pass(60_000);
+  return { sim, clusterID, ids, directories };
+}
+
+test("HostPath: the directories of the former members are read on their nodes and taken over", async () => {
+  const former = await deletedOnNodes(21);
+  const { sim, clusterID, directories } = former;
+  createAgain(sim, { clusterID, directories }, ON_NODES);
+  await adopted(former);
+  await staysQuiet(sim);
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/demo-2`;
+  assert.equal(sim.user({ method: "DELETE", path }).status, 200);
+  await adopted(former, "a Pod that is made again finds its directory");
+});
+
+test("HostPath: the operator may be killed after any effect of it (a few of them here)", async () => {
+  const first = await deletedOnNodes(22);
+  const from = first.sim.effects.count;
+  createAgain(first.sim, { clusterID: first.clusterID, directories: first.directories }, ON_NODES);
+  await adopted(first);
+  const effects = first.sim.effects.count - from;
+  for (let nth = 1; nth <= effects; nth += EVERY) {
+    const former = await deletedOnNodes(22, new Map([[from + nth, "crash-after"]]));
+    const { sim, clusterID, directories } = former;
+    createAgain(sim, { clusterID, directories }, ON_NODES);
+    await adopted(former, `effect ${nth}`);
+  }
+});
+
+test("HostPath: a directory of another cluster, one that holds nothing, and too few are refused by name", async () => {
+  const former = await deletedOnNodes(23);
+  const { sim, clusterID, directories } = former;
+  const [one, two] = directories;
+  assert.ok(one && two);
+  const refusedFor = async (given: readonly { node: string; path: string }[]) => {
+    createAgain(sim, { clusterID, directories: given }, ON_NODES);
+    await sim.pass(60_000);
+    assert.equal(sim.env.world.network.all().filter(({ runs }) => runs).length, 0, "nothing is started");
+    const message = statusOf(sim)?.message ?? "";
+    sim.deleteCluster();
+    await sim.settle();
+    await sim.pass(30_000);
+    return message;
+  };
+  assert.match(
+    await refusedFor([{ ...one, path: one.path.replace("demo.", "other.") }]),
+    /other\..* is not the directory of a member of demo/,
+  );
+  assert.match(await refusedFor([one]), /the directory of demo-2 .*are too few for a quorum/);
+  createAgain(sim, { clusterID, directories }, ON_NODES);
+  await adopted(former, "nothing was changed by the attempts");
 });

@@ -7,6 +7,7 @@ import { ours } from "../models/kube/kinds/ours.ts";
 import type { Kind } from "../models/kube/kind.ts";
 import { json } from "../models/kube/object.ts";
 import { NAME, NAMESPACE } from "./environment.ts";
+import { give, GIVEN_TLS } from "./given-world.ts";
 import { staysQuiet, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -214,5 +215,37 @@ test("a certificate cannot be issued into a Secret of another owner; the user is
   await sim.settle();
   assert.equal(reasonOf(sim, users, "orders"), "Applied");
   assert.ok(textIn(sim, "orders-etcd-tls", "tls.crt"));
+  assert.deepEqual(wrongWith(sim), []);
+});
+
+test("where clients went from the user's Secrets to plaintext, the operator logs in by password", async () => {
+  const transition = { proceed: "After", after: "5s" } as const;
+  const client = { mode: "Secrets", ...GIVEN_TLS.client } as const;
+  const sim = new OperatorSimulation({ ...SPEC, replicas: 1, tls: { client, transition } }, { seed: 49 });
+  await give(sim, 1);
+  await sim.settle();
+  assert.ok(sim.edit({ tls: { transition, client: { mode: "Disabled", secrets: null } } }));
+  await sim.settle();
+  assert.ok(sim.edit({ auth: { enabled: true, clientRoles: [] } }));
+  await sim.settle();
+  assert.ok(authOf(sim).enabled);
+  assert.deepEqual(wrongWith(sim), []);
+});
+
+test("what names are read from is not changed while auth is on", async () => {
+  const sim = begun({ seed: 50 });
+  await sim.settle();
+  assert.ok(sim.edit({ auth: ENABLED }));
+  await sim.settle();
+  for (const tls of [{ clientAuth: "None" }, { client: { mode: "Disabled" } }, { mode: "Disabled" }])
+    assert.equal(sim.edit({ tls }), false, JSON.stringify(tls));
+  assert.equal(
+    sim.edit({ auth: { enabled: false }, tls: { clientAuth: "None" } }),
+    false,
+    "not with it either",
+  );
+  assert.ok(sim.edit({ tls: { rotation: { soak: "30s" } } }));
+  await sim.settle();
+  assert.ok(authOf(sim).enabled);
   assert.deepEqual(wrongWith(sim), []);
 });

@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
+import { lacksRestored, RESTORED_KEYS } from "../models/etcd/restored.ts";
+import { NAME, NAMESPACE } from "./environment.ts";
 import { wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
@@ -19,6 +22,11 @@ async function lostQuorum(seed: number, harm: Readonly<Record<string, Harm>>): P
   const sim = new OperatorSimulation(SPEC, { seed });
   await sim.settle();
   await sim.pass(20_000);
+  wipe(sim, harm);
+  return sim;
+}
+
+function wipe(sim: OperatorSimulation, harm: Readonly<Record<string, Harm>>): void {
   sim.harm();
   for (const [name, how] of Object.entries(harm)) {
     const [disk, server] = [sim.env.diskOf(name), sim.env.pods.server(name)];
@@ -28,7 +36,6 @@ async function lostQuorum(seed: number, harm: Readonly<Record<string, Harm>>): P
     if (how === "wiped") sim.env.disks.wipe(disk);
     else if (dir) dir.unreadable = true;
   }
-  return sim;
 }
 
 test("two of three are wiped: after the time that they have to come back, the survivor is taken without a person", async () => {
@@ -54,4 +61,46 @@ test("what may still be somewhere is not given up without a person", async () =>
     JSON.stringify(status),
     /does not approve the plan: it is not proven that the data of demo-3 is gone/,
   );
+});
+
+/** One that prefers a snapshot, of which there is one. */
+async function preferring(seed: number, verify: boolean): Promise<OperatorSimulation> {
+  const recovery = { ...SPEC.recovery, prefer: "Snapshot" as const };
+  const sim = new OperatorSimulation({ ...SPEC, recovery }, { seed });
+  await sim.settle();
+  sim.env.snapshots.clusterID = statusOf(sim)?.clusterID ?? "";
+  const metadata = { name: "nightly", namespace: NAMESPACE };
+  const spec = { cluster: NAME, destination: { s3: { bucket: "backups" } }, verify };
+  const body = { apiVersion: API_VERSION, kind: "EtcdSnapshot", metadata, spec };
+  const path = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdsnapshots`;
+  assert.equal(sim.user({ method: "POST", path, body }).status, 201);
+  await sim.settle();
+  await sim.pass(20_000);
+  wipe(sim, { "demo-2": "wiped", "demo-3": "wiped" });
+  return sim;
+}
+
+const statusOf = (sim: OperatorSimulation) => sim.env.cluster()?.["status"] as EtcdClusterStatus | undefined;
+
+test("with prefer Snapshot the verified snapshot is restored in place, and no survivor is forced", async () => {
+  const sim = await preferring(4, true);
+  await sim.pass(40_000);
+  const { preferred, snapshot } = statusOf(sim)?.recovery ?? {};
+  assert.deepEqual([preferred, snapshot?.name], ["Snapshot", "nightly"]);
+  assert.deepEqual(sim.operations.outcomes(), [], "they have a minute");
+  await sim.pass(60_000);
+  await sim.settle();
+  assert.match(sim.operations.outcomes().join(), /^demo-auto-[0-9a-f]{16}-1 Succeeded Completed$/);
+  assert.equal(sim.env.recovery.forced, 0);
+  const { world } = sim.env;
+  const leader = world.network.all().find((one) => one.runs && world.raftOf(one).leader === one);
+  assert.equal(leader && lacksRestored(leader.dir, RESTORED_KEYS), undefined);
+});
+
+test("one that was not verified is left to a person, and the survivor is taken", async () => {
+  const sim = await preferring(5, false);
+  await sim.pass(100_000);
+  await sim.settle();
+  assert.match(sim.operations.outcomes().join(), /^demo-auto-[0-9a-f]{16}-1 Succeeded Completed$/);
+  assert.equal(sim.env.recovery.forced, 1);
 });

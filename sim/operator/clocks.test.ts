@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pass } from "../../src/control/loop.ts";
+import { API_VERSION } from "../../src/api/metadata.ts";
 import { pods as podKind } from "../models/kube/kinds/pod.ts";
+import { items, json, timestamp } from "../models/kube/object.ts";
 import { secrets as secretKind } from "../models/kube/kinds/simple.ts";
+import { etcdOperations, NAME, NAMESPACE } from "./environment.ts";
 import { wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
@@ -63,6 +66,33 @@ test("a cluster that is created by an operator whose clock is ten minutes ahead 
   const [right = 0, ahead = 0] = took;
   assert.ok(Math.abs(ahead - right) <= 2, `${took.join(", ")} s`);
 });
+
+for (const aheadMs of [7_200_000, -7_200_000])
+  test(`finished operations are deleted in their time by a clock that jumps ${aheadMs / 3_600_000} h`, async () => {
+    const sim = new OperatorSimulation(THREE, { seed: 6 });
+    await sim.settle();
+    const ask = (name: string, cluster: string) => {
+      const metadata = { name, namespace: NAMESPACE };
+      const spec = { cluster, collectReport: {}, ttlSecondsAfterFinished: 60 };
+      const body = { apiVersion: API_VERSION, kind: "EtcdOperation", metadata, spec };
+      const path = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdoperations`;
+      assert.equal(sim.user({ method: "POST", path, body }).status, 201);
+    };
+    const named = () => sim.env.server.list(etcdOperations).map(({ metadata }) => metadata.name);
+    ask("mine", NAME);
+    // Nobody's worker deletes this one.
+    ask("stray", "elsewhere");
+    setClock(sim, aheadMs);
+    await sim.pass(605_000);
+    assert.deepEqual(named(), ["stray"]);
+    ask("second", NAME);
+    await sim.pass(30_000);
+    setClock(sim, 0);
+    await sim.pass(10_000);
+    assert.deepEqual(named(), ["second", "stray"]);
+    await sim.pass(30_000);
+    assert.deepEqual(named(), []);
+  });
 
 const DAY = 86_400_000;
 const conditionOf = (sim: OperatorSimulation, wanted: string) =>
@@ -128,4 +158,94 @@ for (const aheadMs of [TEN_MINUTES, -TEN_MINUTES])
     assert.deepEqual(names(), ["demo-1", "demo-2", "demo-3"]);
     await sim.pass(60_000);
     assert.ok(names().includes("demo-4"), sim.whyNot());
+  });
+
+const warnings = (sim: OperatorSimulation) => sim.cluster?.status?.warnings ?? [];
+
+test("a node whose clock is off is reported by what its heartbeats say, and no more once it is right", async () => {
+  const sim = new OperatorSimulation(THREE, { seed: 4 });
+  await sim.settle();
+  const node = sim.env.pods.nodeOf(sim.env.pods.server("demo-2") ?? assert.fail("demo-2 runs")) ?? "";
+  sim.env.nodes.clocks.set(node, -90_000);
+  await sim.pass(60_000);
+  await sim.settle();
+  const [warning = "", ...others] = warnings(sim);
+  assert.deepEqual(others, []);
+  assert.match(warning, new RegExp(`The clock of node ${node} is more than 30 s behind the API server's`));
+  sim.env.nodes.clocks.set(node, 0);
+  await sim.pass(60_000);
+  await sim.settle();
+  assert.deepEqual(warnings(sim), []);
+  assert.deepEqual(wrongWith(sim), []);
+});
+
+test("an operator that may not read Nodes learns of such a clock from the members on it", async () => {
+  const sim = new OperatorSimulation(THREE, { seed: 4, nodesForbidden: true });
+  await sim.settle();
+  const node = sim.env.pods.nodeOf(sim.env.pods.server("demo-2") ?? assert.fail("demo-2 runs")) ?? "";
+  sim.env.nodes.clocks.set(node, 90_000);
+  // They are asked every five minutes.
+  await sim.pass(400_000);
+  assert.match(warnings(sim).join(), new RegExp(`node ${node} is more than 30 s ahead of the API server's`));
+  sim.env.nodes.clocks.set(node, 0);
+  await sim.pass(400_000);
+  assert.deepEqual(warnings(sim), []);
+  assert.deepEqual(wrongWith(sim), []);
+});
+
+test("by a node clock two hours behind, certificates made since are refused there, until it is right", async () => {
+  const sim = new OperatorSimulation({ ...THREE, replicas: 1 }, { seed: 4 });
+  await sim.settle();
+  const node = sim.env.pods.nodeOf(sim.env.pods.server("demo-1") ?? assert.fail("demo-1 runs")) ?? "";
+  sim.env.nodes.clocks.set(node, -2 * 3_600_000);
+  sim.edit({ replicas: 2 });
+  await sim.pass(90_000);
+  assert.equal(sim.oracle.truth().voters, 1);
+  assert.match(warnings(sim).join(), /more than 1 h behind/);
+  sim.env.nodes.clocks.set(node, 0);
+  await sim.settle();
+  assert.equal(sim.oracle.truth().voters, 2);
+  assert.deepEqual(wrongWith(sim), []);
+});
+
+/** As etcd ends that finds neither data nor its peers. */
+const NO_PEERS = JSON.stringify({
+  level: "error",
+  msg: "bootstrap failed",
+  error: "cannot fetch cluster info from peer urls",
+});
+
+for (const aheadMs of [-60_000, 0, 60_000])
+  test(`the end of a newcomer's first start, told after it joined, is not lost data by a node clock ${aheadMs / 1000} s ahead`, async () => {
+    const sim = new OperatorSimulation({ ...THREE, replicas: 1 }, { seed: 5, nodesForbidden: true });
+    const { env } = sim;
+    await sim.settle();
+    for (const node of env.nodes.names) env.nodes.clocks.set(node, aheadMs);
+    sim.edit({ replicas: 2 });
+    const isJoined = () =>
+      json(env.members().find(({ metadata }) => metadata.name === "demo-2")?.["spec"])["joined"] === true;
+    for (let tries = 0; tries < 6_000 && !isJoined(); tries++) await sim.pass(10);
+    assert.ok(isJoined(), sim.lines.join("\n"));
+    // What its kubelet tells now is of the run before, and it takes a moment to tell of this one.
+    const path = `/api/v1/namespaces/${NAMESPACE}/pods/demo-2/status`;
+    const { status, spec } = json(env.server.get(podKind, `${NAMESPACE}/demo-2`));
+    const [etcd] = items(json(status)["containerStatuses"]);
+    const node = String(json(spec)["nodeName"]);
+    const finishedAt = timestamp(env.nodes.clocks.now(node) - 2_000);
+    const terminated = { exitCode: 1, reason: "Error", message: NO_PEERS, finishedAt };
+    env.nodes.cut(node);
+    const containerStatuses = [{ ...etcd, ready: false, state: { terminated } }];
+    const body = { status: { containerStatuses } };
+    assert.equal(
+      sim.user({ method: "PATCH", path, body, contentType: "application/merge-patch+json" }).status,
+      200,
+    );
+    await sim.pass(2_000);
+    env.nodes.heal(node);
+    await sim.settle();
+    assert.deepEqual(
+      env.members().map(({ metadata }) => metadata.name),
+      ["demo-1", "demo-2"],
+    );
+    assert.deepEqual(wrongWith(sim), []);
   });

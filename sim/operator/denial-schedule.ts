@@ -4,35 +4,7 @@
  * is drawn once what it found is mended; until then only a schedule from a file has it.
  */
 import type { SeededRandom } from "../engine/random.ts";
-import type { Deed, Move, Schedule } from "./schedule.ts";
-
-export const refused = ["pods", "persistentvolumeclaims", "secrets", "etcdmembers"] as const;
-export const refusals = ["webhook", "quota", "forbidden"] as const;
-export const contested = ["services", "poddisruptionbudgets", "secrets", "pods"] as const;
-
-export type Denial =
-  /** No operator reaches the client port of one member or of all; everybody else does. */
-  | { readonly do: "blind"; readonly pick: number; readonly all: boolean; readonly forMs: number }
-  /** The API server refuses to create objects of a kind. */
-  | {
-      readonly do: "refuse";
-      readonly plural: (typeof refused)[number];
-      readonly how: (typeof refusals)[number];
-      readonly forMs: number;
-    }
-  /** Somebody else insists on another value of a field that is the operator's. */
-  | {
-      readonly do: "contest";
-      readonly plural: (typeof contested)[number];
-      readonly pick: number;
-      readonly forMs: number;
-    }
-  /** A Pod is deleted and hangs. */
-  | { readonly do: "stick"; readonly pick: number; readonly forMs: number }
-  /** Somebody adds a member of his own to etcd's list, which never starts. */
-  | { readonly do: "foreign"; readonly learner: boolean }
-  /** A member counts a peer as lost although it is connected to it, until their connection breaks (R19). */
-  | { readonly do: "doubt"; readonly pick: number };
+import { contested, emptied, refusals, refused, type Deed, type Move, type Schedule } from "./deeds.ts";
 
 /** Each kind of denial, and whether schedules are drawn with it. */
 export const denials = {
@@ -46,7 +18,12 @@ export const denials = {
   "lost authority": true,
   "nodes forbidden": true,
   "clock ahead": true,
+  "node clock": true,
+  "strip policies": true,
   bold: true,
+  "late files": true,
+  "kubelet cut": true,
+  emptied: true,
 } satisfies Record<string, boolean>;
 
 export type DenialName = keyof typeof denials;
@@ -57,6 +34,13 @@ export const LONG = [12_000, 90_000, 400_000, 900_000] as const;
 export const LONG_WAITS = [1_000, 40_000, 150_000, 400_000, 700_000] as const;
 /** Certificates begin an hour in the past: with a clock that is further ahead none can be issued. */
 const AHEAD = [-2 * HOUR, -10 * MINUTE, -30_000, 30_000, 10 * MINUTE, 50 * MINUTE] as const;
+/** None of it, nor two together, is just where a difference begins to be reported: that would come and go. */
+const NODE_JUMPS = [-2 * HOUR, -10 * MINUTE, -45_000, 45_000, 10 * MINUTE, 52 * MINUTE] as const;
+/** A few seconds are what two machines may differ by without anybody's fault. */
+const NODES_AHEAD = [0, 0, -5_000, 5_000, ...NODE_JUMPS] as const;
+const MOST_NODES = 5;
+/** A kubelet was measured at 0.2 s; one with much to do takes as long as its next sync. */
+const LATE = [2_000, 10_000, 40_000] as const;
 
 function podGoes(random: SeededRandom): Deed {
   return { do: "member", fault: random.pick(["delete-pod", "evict"]), pick: random.between(0, 999) };
@@ -138,6 +122,42 @@ export function denialMoves(random: SeededRandom, names: readonly string[] = ena
     .map((deed) => ({ ...deed, waitMs: random.pick(LONG_WAITS) }));
 }
 
+/** Files of Secrets that are late, kubelets that are cut off alone, data that is gone: each where the others matter most. */
+const ON_FILES: Partial<Record<DenialName, Drawn>> = {
+  "late files": (random) => [
+    { do: "late-files", lateMs: random.pick(LATE), forMs: random.pick(LONG) },
+    { do: "edit", change: { replicas: random.pick([1, 2, 3, 5]) } },
+  ],
+  "kubelet cut": (random) => [{ do: "cut-kubelet", pick: random.between(0, 999), forMs: random.pick(LONG) }],
+  emptied: (random) => [{ do: "empty", who: random.pick(emptied), pick: random.between(0, 999) }],
+};
+
+/** What plain seeds draw after all else, for schedules that are made in another way. */
+const ALSO: readonly Drawn[] = [
+  (random) => [{ do: "node-clock", pick: random.between(0, 999), jumpMs: random.pick(NODE_JUMPS) }],
+  (random) => [policyHarm(random)],
+  ...Object.values(ON_FILES),
+];
+
+/** Moves of every kind. */
+export function anyDenialMoves(random: SeededRandom): readonly Move[] {
+  if (random.chance(0.6)) return denialMoves(random);
+  return random
+    .pick(ALSO)(random)
+    .map((deed) => ({ ...deed, waitMs: random.pick(LONG_WAITS) }));
+}
+
+/** What a whole run is denied: right clocks, or a look at Nodes. */
+export function anySurroundings(
+  random: SeededRandom,
+): Pick<Schedule, "nodesForbidden" | "aheadMs" | "nodesAheadMs"> {
+  return random.pick([
+    () => ({ nodesForbidden: random.chance(0.7) }),
+    () => ({ aheadMs: random.pick([0, ...AHEAD]) }),
+    () => ({ nodesAheadMs: nodesAhead(random) }),
+  ])();
+}
+
 function enabled(): string[] {
   return Object.entries(denials).flatMap(([name, isOn]) => (isOn ? [name] : []));
 }
@@ -156,10 +176,75 @@ export function denied(
   const at = random.between(0, schedule.moves.length);
   const isForbidden = names.includes("nodes forbidden") && random.chance(0.2);
   const isAhead = names.includes("clock ahead") && random.chance(0.2);
+  const aheadMs = isAhead && random.pick(AHEAD);
+  const moves = some.length === 0 ? schedule.moves : schedule.moves.toSpliced(at, 0, ...some, ...provoking);
+  const withClocks = withNodeClocks(
+    { ...schedule, ...(isForbidden && { nodesForbidden: true }), ...(aheadMs && { aheadMs }), moves },
+    random,
+    names,
+  );
+  return withFiles(withPolicies(withClocks, random, names), random, names);
+}
+
+/** While members boot and join, their first file counts, and a leader that ends remembers nobody's progress. */
+const SOON = [300, 1_000, 2_000, 4_000, 8_000] as const;
+
+/** Drawn after all else, so that schedules without it stay what they were. */
+function withFiles(schedule: Schedule, random: SeededRandom, names: readonly string[]): Schedule {
+  const kinds = Object.entries(ON_FILES).filter(([name]) => names.includes(name));
+  const isAsked = names.every((name) => name in ON_FILES);
+  if (kinds.length === 0 || !(isAsked || random.chance(0.15))) return schedule;
+  const drawn = kinds.filter(() => random.chance(0.6)).flatMap(([, draw]) => draw(random));
+  const between: Deed[] = random.chance(0.4)
+    ? [{ do: "member", fault: random.pick(["kill", "move-leader"]), pick: random.between(0, 999) }]
+    : [];
+  const moves = [...drawn.slice(0, -1), ...between, ...drawn.slice(-1)].map((deed): Move => ({
+    ...deed,
+    waitMs: random.pick(random.chance(0.8) ? SOON : LONG_WAITS),
+  }));
+  const isAtFirst = random.chance(0.4);
+  const at = isAtFirst ? 0 : random.between(0, schedule.moves.length);
+  // What is wrong from the first moment on is so for the first members.
+  const settled = isAtFirst ? false : schedule.settled;
+  return { ...schedule, settled, moves: schedule.moves.toSpliced(at, 0, ...moves) };
+}
+
+/** A NetworkPolicy, which only some specs ask for, is deleted or loses its labels or its owner. Drawn after all else as well. */
+function withPolicies(schedule: Schedule, random: SeededRandom, names: readonly string[]): Schedule {
+  if (!names.includes("strip policies") || !(names.length === 1 || random.chance(0.1))) return schedule;
+  const harm = policyHarm(random);
+  const deeds: Deed[] = [{ do: "edit", change: { networkPolicy: { enabled: true } } }, harm];
+  const moves = deeds.map((deed): Move => ({ ...deed, waitMs: random.pick(LONG_WAITS) }));
+  const at = random.between(0, schedule.moves.length);
+  return { ...schedule, moves: schedule.moves.toSpliced(at, 0, ...moves) };
+}
+
+function policyHarm(random: SeededRandom): Deed {
+  return {
+    do: "hand",
+    what: random.pick(["delete", "strip", "disown"]),
+    plural: "networkpolicies",
+    pick: random.between(0, 999),
+  };
+}
+
+function nodesAhead(random: SeededRandom): readonly number[] {
+  return Array.from({ length: MOST_NODES }, () => random.pick(NODES_AHEAD));
+}
+
+/** Drawn last, so that schedules without it stay what they were. */
+function withNodeClocks(schedule: Schedule, random: SeededRandom, names: readonly string[]): Schedule {
+  if (!names.includes("node clock") || !(names.length === 1 || random.chance(0.2))) return schedule;
+  const jumps = Array.from({ length: random.pick([0, 1, 1, 2]) }, (): Move => {
+    const pick = random.between(0, 999);
+    return { do: "node-clock", pick, jumpMs: random.pick(NODE_JUMPS), waitMs: random.pick(LONG_WAITS) };
+  });
+  // What is made from then on is what a clock that was set can hurt.
+  const provoking = jumps.map((): Move => ({ ...provocation(random), waitMs: random.pick(LONG_WAITS) }));
+  const at = random.between(0, schedule.moves.length);
   return {
     ...schedule,
-    ...(isForbidden && { nodesForbidden: true }),
-    ...(isAhead && { aheadMs: random.pick(AHEAD) }),
-    moves: some.length === 0 ? schedule.moves : schedule.moves.toSpliced(at, 0, ...some, ...provoking),
+    nodesAheadMs: nodesAhead(random),
+    moves: schedule.moves.toSpliced(at, 0, ...jumps, ...provoking),
   };
 }

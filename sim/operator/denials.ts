@@ -1,10 +1,11 @@
 /** What the operator alone is denied, carried out: denial-schedule.ts says what each is. */
+import { quorum } from "../../src/core/quorum.ts";
 import { pods } from "../models/kube/kinds/pod.ts";
 import { services } from "../models/kube/kinds/service.ts";
 import { budgets, secrets } from "../models/kube/kinds/simple.ts";
 import { refusal } from "../models/kube/refusal.ts";
 import { Refusal } from "../models/etcd/refusal.ts";
-import type { Denial } from "./denial-schedule.ts";
+import type { Denial } from "./deeds.ts";
 import { NAMESPACE } from "./environment.ts";
 import type { Lasting } from "./lasting.ts";
 import type { OperatorSimulation } from "./simulation.ts";
@@ -38,6 +39,14 @@ export function deny(sim: OperatorSimulation, deed: Denial, lasting: Lasting): s
       return foreign(sim, deed, lasting);
     case "doubt":
       return doubt(sim, deed);
+    case "node-clock":
+      return nodeClock(sim, deed);
+    case "late-files":
+      return lateFiles(sim, deed, lasting);
+    case "cut-kubelet":
+      return cutKubelet(sim, deed, lasting);
+    case "empty":
+      return empty(sim, deed);
   }
 }
 
@@ -50,11 +59,12 @@ function picked(sim: OperatorSimulation, pick: number): string | undefined {
 function blind(sim: OperatorSimulation, { pick, all, forMs }: Of<"blind">, lasting: Lasting) {
   const { env } = sim;
   const hidden = all ? "all" : picked(sim, pick);
-  if (hidden === undefined || env.blind === "all" || env.blind.has(hidden)) return undefined;
-  env.blind = hidden === "all" ? "all" : new Set([...env.blind, hidden]);
+  if (hidden === undefined || env.unreachable === "all" || env.unreachable.has(hidden)) return undefined;
+  env.unreachable = hidden === "all" ? "all" : new Set([...env.unreachable, hidden]);
   lasting.add(forMs, () => {
-    if (hidden === "all") env.blind = new Set();
-    else if (env.blind !== "all") env.blind = new Set([...env.blind].filter((one) => one !== hidden));
+    if (hidden === "all") env.unreachable = new Set();
+    else if (env.unreachable !== "all")
+      env.unreachable = new Set([...env.unreachable].filter((one) => one !== hidden));
   });
   return `no operator reaches ${hidden === "all" ? "any member" : hidden}`;
 }
@@ -145,4 +155,50 @@ function doubt(sim: OperatorSimulation, { pick }: Of<"doubt">): string | undefin
   if (!one || !other || one === other) return undefined;
   one.doubt(other);
   return `${one.key} counts ${other.key} as lost`;
+}
+
+function nodeClock(sim: OperatorSimulation, { pick, jumpMs }: Of<"node-clock">): string | undefined {
+  const { nodes } = sim.env;
+  const name = nodes.names[pick % Math.max(1, nodes.names.length)];
+  if (name === undefined) return undefined;
+  nodes.clocks.set(name, nodes.clocks.aheadMs(name) + jumpMs);
+  return `the clock of ${name} jumps by ${jumpMs / 1_000} s`;
+}
+
+function lateFiles(sim: OperatorSimulation, { lateMs, forMs }: Of<"late-files">, lasting: Lasting): string {
+  const { nodes } = sim.env;
+  nodes.writeFilesAfter(lateMs);
+  lasting.add(forMs, () => nodes.writeFilesAfter());
+  return `kubelets write files ${lateMs / 1_000} s late`;
+}
+
+function cutKubelet(sim: OperatorSimulation, { pick, forMs }: Of<"cut-kubelet">, lasting: Lasting) {
+  const { nodes, cutOff } = sim.env;
+  const used = nodes.names.filter((name) => nodes.podsOn(name).length > 0);
+  const name = used[pick % Math.max(1, used.length)];
+  if (name === undefined || !nodes.kubelet(name).isHeard || cutOff.includes(name)) return undefined;
+  sim.harm();
+  nodes.cut(name);
+  lasting.add(forMs, () => {
+    if (nodes.names.includes(name)) nodes.heal(name);
+  });
+  return `the kubelet of ${name} is cut off from the API server`;
+}
+
+/** Where the data is in the Pods, their end is its end. */
+function empty(sim: OperatorSimulation, { who, pick }: Of<"empty">): string | undefined {
+  const { env } = sim;
+  const names = env.members().map(({ metadata }) => metadata.name);
+  const some = who === "one" ? 1 : who === "quorum" ? quorum(names.length) : names.length;
+  const hit = names.map((_, index) => names[(pick + index) % names.length] ?? "").slice(0, some);
+  if (hit.length === 0) return undefined;
+  sim.harm();
+  for (const name of hit) {
+    const server = env.pods.server(name);
+    if (server) env.world.signal(server, "SIGKILL");
+    const disk = env.diskOf(name);
+    if (disk !== undefined) env.disks.wipe(disk);
+    else sim.user({ method: "DELETE", path: `/api/v1/namespaces/${NAMESPACE}/pods/${name}` });
+  }
+  return `the data of ${hit.join(", ")} is gone`;
 }

@@ -8,6 +8,8 @@ import { test } from "node:test";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { services } from "../models/kube/kinds/service.ts";
 import { json } from "../models/kube/object.ts";
+import { UNREACHABLE } from "../models/kube/nodes/taints.ts";
+import { refusal } from "../models/kube/refusal.ts";
 import { NAME, NAMESPACE } from "./environment.ts";
 import { reportedBy, wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -24,6 +26,15 @@ function emptied(sim: OperatorSimulation, member: string): void {
   sim.tell(`the volume of ${member} is emptied, and its process ends`);
   env.world.signal(server, "SIGKILL");
   env.disks.wipe(disk);
+}
+
+function endLeader(sim: OperatorSimulation): void {
+  const { world } = sim.env;
+  const leader = world.network.all().find((one) => one.runs && world.raftOf(one).leader === one);
+  assert.ok(leader);
+  sim.harm();
+  sim.tell(`the leader ${leader.config.name} ends`);
+  world.signal(leader, "SIGKILL");
 }
 
 /** Only the kubelet: what runs on the node is reached as before. */
@@ -62,11 +73,65 @@ test("the only member, emptied right after the cluster was opened: told as lost,
   assert.equal(conditionOf(sim, "Available")?.reason, "DataGone");
 });
 
-test("the only member, emptied and restarted in the very moment in which clients are let in, does not start over", async () => {
+for (const mode of ["Managed", "Disabled"] as const)
+  test(`the only member, emptied and restarted in the very moment in which clients are let in, does not start over (TLS: ${mode})`, async () => {
+    const sim = new OperatorSimulation({ replicas: 1, version: VERSION, tls: { mode } }, { seed: 1 });
+    // A kubelet tells of a change of the Pod a moment before it has written the files.
+    sim.env.pods.restartMs = 10;
+    await until(sim, "clients are let in", () => sim.env.server.get(services, CLIENT) !== undefined, 5);
+    emptied(sim, "demo-1");
+    await sim.pass(60_000);
+    assert.deepEqual(reportedBy(sim), ["DataGone"]);
+  });
+
+test("kubelets that report a change half a minute before they write the files: nothing depends on that report", async () => {
+  const sim = new OperatorSimulation({ replicas: 2, version: VERSION }, { seed: 1 });
+  await sim.settle();
+  sim.env.nodes.writeFilesAfter(30_000);
+  sim.edit({ replicas: 3 });
+  await until(sim, "demo-3 serves", () => sim.env.pods.server("demo-3")?.serving === true);
+  await sim.pass(10_000);
+  assert.ok(isLearner(sim, "demo-3"), "it would start over if it was emptied now");
+  emptied(sim, "demo-3");
+  await sim.settle();
+  assert.deepEqual(wrongWith(sim), []);
+  assert.equal(sim.oracle.truth().voters, 3);
+});
+
+for (const [what, isCut] of [
+  ["writes its files half a minute late", false],
+  ["is cut off from the API server", true],
+] as const)
+  test(`an unconfirmed learner, emptied after a new election while its kubelet ${what}, never votes without its data`, async () => {
+    const sim = new OperatorSimulation({ replicas: 2, version: VERSION }, { seed: 1 });
+    await sim.settle();
+    if (!isCut) sim.env.nodes.writeFilesAfter(30_000);
+    sim.edit({ replicas: 3 });
+    await until(sim, "demo-3 serves", () => sim.env.pods.server("demo-3")?.serving === true);
+    const node = isCut ? cutKubelet(sim, "demo-3") : undefined;
+    await sim.pass(1_000);
+    endLeader(sim);
+    await sim.pass(4_000);
+    assert.ok(
+      isLearner(sim, "demo-3"),
+      "no leader remembers how far it had come, and its file is the first one",
+    );
+    emptied(sim, "demo-3");
+    await sim.pass(3_000);
+    assert.ok(sim.oracle.truth().voters < 3, "it is not promoted before its file is there");
+    if (node !== undefined) sim.env.nodes.heal(node);
+    await sim.settle();
+    assert.equal(sim.converged, true, sim.whyNot());
+    assert.deepEqual(wrongWith(sim), []);
+    assert.equal(sim.oracle.truth().voters, 3);
+  });
+
+test("the only member of a new cluster is opened when its file is there, whatever its kubelet reported before", async () => {
   const sim = new OperatorSimulation({ replicas: 1, version: VERSION }, { seed: 1 });
-  // A kubelet tells of a change of the Pod a moment before it has written the files.
-  sim.env.pods.restartMs = 10;
-  await until(sim, "clients are let in", () => sim.env.server.get(services, CLIENT) !== undefined, 5);
+  sim.env.nodes.writeFilesAfter(30_000);
+  await sim.pass(20_000);
+  assert.equal(sim.env.server.get(services, CLIENT), undefined);
+  await until(sim, "clients are let in", () => sim.env.server.get(services, CLIENT) !== undefined);
   emptied(sim, "demo-1");
   await sim.pass(60_000);
   assert.deepEqual(reportedBy(sim), ["DataGone"]);
@@ -77,11 +142,7 @@ test("the newest voter, emptied right after its promotion and a new election, is
   await sim.settle();
   sim.edit({ replicas: 3 });
   await until(sim, "demo-3 votes", () => sim.oracle.truth().voters === 3);
-  const { env } = sim;
-  const leader = env.world.network.all().find((one) => one.runs && env.world.raftOf(one).leader === one);
-  assert.ok(leader);
-  sim.harm();
-  env.world.signal(leader, "SIGKILL");
+  endLeader(sim);
   await sim.pass(4_000);
   emptied(sim, "demo-3");
   await sim.settle();
@@ -104,6 +165,34 @@ test("no client is let in to a cluster whose kubelet has not confirmed the file 
   assert.equal(sim.converged, true, sim.whyNot());
   assert.ok(sim.env.server.get(services, CLIENT));
 });
+
+for (const [what, refused] of [
+  ["tolerations are restricted", "tolerations"],
+  ["every change of a Pod is refused", "etcd.quorate.dev/latched"],
+] as const)
+  test(`no client is let in while etcd shows the certificate of the first start, however long, where ${what}`, async () => {
+    // Its Pod is not evicted while its node is silent.
+    const tolerations = [{ key: UNREACHABLE, operator: "Exists" as const }];
+    const sim = new OperatorSimulation({ replicas: 1, version: VERSION, pod: { tolerations } }, { seed: 2 });
+    sim.env.front.faults.plan(
+      { kind: "answer", done: false, response: refusal(403, "Forbidden", "not here") },
+      (_who, { method, path, body }) =>
+        method === "PATCH" && path.includes("/pods/") && JSON.stringify(body).includes(refused),
+      Number.POSITIVE_INFINITY,
+    );
+    await until(sim, "demo-1 runs", () => sim.env.pods.server("demo-1")?.serving === true);
+    const node = cutKubelet(sim, "demo-1");
+    await until(sim, "the cluster is known to exist", () => sim.env.established() !== undefined);
+    await sim.pass(3 * 60_000);
+    assert.equal(sim.env.server.get(services, CLIENT), undefined);
+    assert.equal(conditionOf(sim, "Available")?.reason, "Booting");
+    // Emptied now it starts over, and takes nothing from any client.
+    emptied(sim, "demo-1");
+    await sim.pass(5_000);
+    sim.env.nodes.heal(node);
+    const opened = () => sim.env.server.get(services, CLIENT) !== undefined;
+    await until(sim, "clients are let in", opened, 500);
+  });
 
 test("clients are let in as soon as etcd shows the certificate that came with the file", async () => {
   const openedAfter = async (tls: "Managed" | "Disabled") => {

@@ -6,11 +6,12 @@ import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { OPERATIONS, type OperationName } from "../../src/api/status-words.ts";
 import type { Played, World } from "../driver/enumerate.ts";
 import { Violation } from "../oracles/oracle.ts";
+import { approveRecovery, approveRestore, helpers, loseQuorum, recoveryPlan } from "./approved.ts";
 import { canBefall, effectFaults, type EffectPlan } from "./effects.ts";
 import { endStateOf, staysQuiet, untrue, wrongWith } from "./judge.ts";
-import { give, GIVEN_TLS } from "./given-world.ts";
+import { certManagerIn, give, GIVEN_TLS, ISSUED_APART_TLS } from "./given-world.ts";
 import { Moves } from "./moves.ts";
-import { caches, type Deed } from "./schedule.ts";
+import { caches, type Deed } from "./deeds.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
 interface Scenario {
@@ -18,7 +19,16 @@ interface Scenario {
   readonly spec: EtcdClusterSpecInput;
   /** The CA of the certificates that the user puts into Secrets before. */
   readonly given?: number;
-  readonly moves: readonly Deed[];
+  /** cert-manager and its issuers are there. */
+  readonly issued?: true;
+  readonly moves: readonly (Deed | Approval)[];
+  /** Its creation is that of another scenario, which has every fault at every effect of it. */
+  readonly knownCreation?: true;
+}
+
+/** What a person approves by the hash of a plan, after a loss of quorum where that is what it is for. */
+interface Approval {
+  readonly approve: "restore" | "recoverQuorum";
 }
 
 const FIRST = 0;
@@ -95,12 +105,82 @@ const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: "clients from plaintext to Secrets of the user and back",
+    spec: {
+      replicas: 1,
+      version: "3.6.16",
+      tls: { client: { mode: "Disabled" }, transition: { proceed: "After", after: "5s" } },
+    },
+    given: 1,
+    knownCreation: true,
+    moves: [
+      { do: "edit", change: { tls: { client: { mode: "Secrets", ...GIVEN_TLS.client } } } },
+      { do: "edit", change: { tls: { client: { mode: "Disabled", secrets: null } } } },
+    ],
+  },
+  {
+    name: "clients from plaintext to cert-manager and back",
+    spec: {
+      replicas: 1,
+      version: "3.6.16",
+      tls: { client: { mode: "Disabled" }, transition: { proceed: "After", after: "5s" } },
+    },
+    issued: true,
+    knownCreation: true,
+    moves: [
+      { do: "edit", change: { tls: { client: { mode: "CertManager", ...ISSUED_APART_TLS.client } } } },
+      { do: "edit", change: { tls: { client: { mode: "Disabled", certManager: null } } } },
+    ],
+  },
+  {
     name: "client certificates no longer required, and again",
     spec: { replicas: 1, version: "3.6.16", tls: { transition: { proceed: "After", after: "5s" } } },
     moves: [
       { do: "edit", change: { tls: { clientAuth: "None" } } },
       { do: "edit", change: { tls: { clientAuth: "Required" } } },
     ],
+  },
+  {
+    name: "peers from plaintext to TLS and back",
+    knownCreation: true,
+    spec: { replicas: 3, version: "3.6.16", tls: { peer: { mode: "Disabled" } } },
+    moves: [
+      { do: "edit", change: { tls: { peer: { mode: "Managed" } } } },
+      { do: "edit", change: { tls: { peer: { mode: "Disabled" } } } },
+    ],
+  },
+  {
+    name: "the source from Managed to cert-manager, and to Secrets of the user",
+    knownCreation: true,
+    spec: { replicas: 3, version: "3.6.16", tls: { rotation: { soak: "5s" } } },
+    given: 1,
+    issued: true,
+    moves: [
+      { do: "edit", change: { tls: ISSUED_APART_TLS } },
+      {
+        do: "edit",
+        change: {
+          tls: {
+            mode: "Secrets",
+            client: { certManager: null, ...GIVEN_TLS.client },
+            peer: { certManager: null, ...GIVEN_TLS.peer },
+          },
+        },
+      },
+    ],
+  },
+  {
+    name: "the source from Secrets of the user to Managed",
+    knownCreation: true,
+    spec: { replicas: 3, version: "3.6.16", tls: { ...GIVEN_TLS, rotation: { soak: "5s" } } },
+    given: 1,
+    moves: [{ do: "edit", change: { tls: { mode: "Managed", client: null, peer: null } } }],
+  },
+  {
+    name: "the source from cert-manager to Managed",
+    spec: { replicas: 1, version: "3.6.16", tls: { ...ISSUED_APART_TLS, rotation: { soak: "5s" } } },
+    issued: true,
+    moves: [{ do: "edit", change: { tls: { mode: "Managed", client: null, peer: null } } }],
   },
   {
     name: "another CA in Secrets of the user",
@@ -120,7 +200,20 @@ const scenarios: readonly Scenario[] = [
     name: `operation ${task}`,
     spec: { replicas: 3, version: "3.6.16", tls: { rotation: { soak: "5s" } } },
     moves: [{ do: "operate", task, pick: FIRST, ...TASKS[task] } as const],
+    knownCreation: true as const,
   })),
+  {
+    name: "a restore in place that is approved",
+    spec: { replicas: 3, version: "3.6.16" },
+    moves: [{ approve: "restore" }],
+    knownCreation: true,
+  },
+  {
+    name: "a recovery from a survivor that is approved",
+    spec: { replicas: 3, version: "3.6.16" },
+    moves: [{ approve: "recoverQuorum" }],
+    knownCreation: true,
+  },
 ];
 
 interface Plan {
@@ -137,32 +230,49 @@ async function play(scenario: Scenario, seed: number, plan: Plan = {}): Promise<
     if (at === move && "do" in hold) deeds.perform(hold);
   };
   if (scenario.given !== undefined) await give(sim, scenario.given);
+  if (scenario.issued) await certManagerIn(sim);
   maybeHold(0);
   await sim.settle();
+  const created = sim.effects.names.length;
   for (const [index, move] of scenario.moves.entries()) {
-    deeds.perform(move);
+    if ("approve" in move) await approve(sim, move);
+    else deeds.perform(move);
     maybeHold(index + 1);
     await sim.settle();
   }
-  const wrong = sim.converged ? wrongWith(sim) : untrue(sim);
+  const wrong = [...(sim.converged ? wrongWith(sim) : untrue(sim)), ...leftBehind(sim)];
   if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
   if (sim.converged) await staysQuiet(sim);
   return {
     end: JSON.stringify(endStateOf(sim)),
     effects: sim.effects.names,
+    created,
     events: sim.env.scheduler.ran,
     passes: sim.passes,
   };
 }
 
+async function approve(sim: OperatorSimulation, { approve: what }: Approval): Promise<void> {
+  if (what === "restore") return await approveRestore(sim);
+  // So that clients have written something.
+  await sim.pass(20_000);
+  loseQuorum(sim);
+  approveRecovery(sim, await recoveryPlan(sim));
+}
+
+/** At rest nothing works for a cluster but its members. */
+function leftBehind(sim: OperatorSimulation): string[] {
+  return helpers(sim).map(({ metadata }) => `Pod ${metadata.name} is left`);
+}
+
 const HOLD_MS = 15_000;
 
 function* plansOf(
-  scenario: Scenario,
-  effects: readonly string[],
+  { moves, knownCreation }: Scenario,
+  { effects, created = 0 }: Played,
   every: number,
 ): Generator<readonly [string, Plan]> {
-  for (let number = 1; number <= effects.length; number += every) {
+  for (let number = knownCreation ? created + 1 : 1; number <= effects.length; number += every) {
     const name = effects[number - 1] ?? "";
     for (const fault of [...effectFaults, "unseen"] as const)
       if (canBefall(fault, name))
@@ -170,7 +280,7 @@ function* plansOf(
   }
   const cached = every === 1 ? caches : caches.slice(1, 2);
   for (const cache of cached)
-    for (let at = 0; at <= scenario.moves.length; at++)
+    for (let at = knownCreation ? 1 : 0; at <= moves.length; at++)
       for (const [skip, restart] of [
         [false, false],
         [true, false],

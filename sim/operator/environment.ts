@@ -30,7 +30,7 @@ import { RESTORED_KEYS } from "../models/etcd/restored.ts";
 import type { Subject } from "../oracles/oracle.ts";
 import { SeededRandom } from "../engine/random.ts";
 import { Scheduler } from "../engine/scheduler.ts";
-import { Disks, EtcdPods } from "./etcd-pods.ts";
+import { Disks, EtcdPods, type PodClocks } from "./etcd-pods.ts";
 import { FetchPods } from "./fetch-pods.ts";
 import { RecoveryPods } from "./recovery-pods.ts";
 import { SnapshotPods } from "./snapshot-pods.ts";
@@ -82,7 +82,7 @@ export class Environment {
    * Members, by name, that the operator alone cannot reach: they serve their clients and each other, and their Pods
    * are Ready. "all" is everybody, those to come too, as a network policy has it.
    */
-  blind: ReadonlySet<string> | "all" = new Set();
+  unreachable: ReadonlySet<string> | "all" = new Set();
   #opened: string | undefined;
   #known: { object: KubeJson; established: string | undefined; restored?: readonly string[] } | undefined;
 
@@ -115,7 +115,7 @@ export class Environment {
       },
       onViolation: (what) => this.onViolation(what),
     });
-    this.pods = new EtcdPods(this.world, disks, now, this);
+    this.pods = new EtcdPods(this.world, disks, () => this.#podClocks, this);
     this.nodes = new ModelNodes({
       server,
       scheduler,
@@ -132,6 +132,10 @@ export class Environment {
       world: this.world,
       keys: this.keys,
       open: () => this.opened() !== undefined,
+      // A cluster that was deleted and made anew without its data is another one.
+      onTravel: (what) => {
+        if (this.#known?.restored) this.onViolation(what);
+      },
     });
   }
 
@@ -142,7 +146,7 @@ export class Environment {
   }
 
   #apart(a: Server, b: Server): boolean {
-    if (this.pods.isRefused(a) || this.pods.isRefused(b)) return true;
+    if (this.pods.isRefused(a, b)) return true;
     if (this.pods.tls.apart(a, b)) return true;
     const isWalled = (from: Server, to: Server) =>
       !this.admits(to.config.name, this.#placeOf(from.config.name), "peer");
@@ -150,6 +154,11 @@ export class Environment {
     if (this.#cutOff.size === 0) return false;
     const [there, here] = [this.pods.nodeOf(a), this.pods.nodeOf(b)];
     return there !== here && [there, here].some((node) => node !== undefined && this.#cutOff.has(node));
+  }
+
+  get #podClocks(): PodClocks {
+    const { names, clocks } = this.nodes;
+    return { names, now: (node) => clocks.now(node) };
   }
 
   /** Nothing reaches the node and nothing comes from it; what runs there runs on. */
@@ -171,7 +180,7 @@ export class Environment {
 
   /** Whether packets of the control plane reach a process. */
   reaches(server: Server): boolean {
-    if (this.blind === "all" || this.blind.has(server.config.name)) return false;
+    if (this.unreachable === "all" || this.unreachable.has(server.config.name)) return false;
     const ports = ["client", "metrics", "peer"] as const;
     if (!ports.every((port) => this.admits(server.config.name, OPERATOR_PODS, port))) return false;
     return !this.#cutOff.has(this.pods.nodeOf(server) ?? "");

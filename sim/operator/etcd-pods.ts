@@ -40,6 +40,12 @@ export interface HelperPods {
   readonly fetches: FetchPods;
 }
 
+/** The nodes, and what the clock of each shows. */
+export interface PodClocks {
+  readonly names: readonly string[];
+  readonly now: (node: string) => number;
+}
+
 /** A kubelet keeps the last of it. */
 const LOG_LINES = 20;
 
@@ -85,6 +91,11 @@ export class Disks implements DataDirs {
     this.#dirs.delete(pathOn(disk));
   }
 
+  /** What was taken for wiped is found again, as it was. */
+  putBack(disk: string, dir: DataDir): void {
+    this.#dirs.set(pathOn(disk), dir);
+  }
+
   /** An older snapshot of the disk is restored in place: its log has only `length` entries. */
   rollBack(disk: string, length: number): void {
     const dir = this.of(disk);
@@ -107,13 +118,13 @@ const HANDSHAKE_MS = 1_000;
 export class EtcdPods implements Hooks {
   readonly #world: EtcdWorld;
   readonly #disks: Disks;
-  readonly #now: () => number;
+  readonly #clocks: () => PodClocks;
   readonly #helpers: HelperPods | undefined;
   readonly #nodes = new WeakMap<Server, string>();
   /** Files as its kubelet has written them by now, and CAs as they were at the start. */
   readonly tls = new ModelTls();
-  /** Processes whose certificate its peers do not take now. */
-  readonly #refused = new Set<Server>();
+  /** Processes whose certificate peers do not take now, and the nodes by whose clocks they do not. */
+  readonly #refused = new Map<Server, ReadonlySet<string>>();
   #started = 0;
   onProcess: (configText: string, hasData: boolean) => void = () => {};
   /** How soon a kubelet starts a process again that ended for the first time. */
@@ -125,11 +136,10 @@ export class EtcdPods implements Hooks {
   /** Which etcd is in an image that is pinned by its digest. */
   readonly digests = new Map<string, string>();
 
-  /** `now` is what the clocks of the nodes say. */
-  constructor(world: EtcdWorld, disks: Disks, now: () => number, helpers?: HelperPods) {
+  constructor(world: EtcdWorld, disks: Disks, clocks: () => PodClocks, helpers?: HelperPods) {
     this.#helpers = helpers;
     this.#world = world;
-    this.#now = now;
+    this.#clocks = clocks;
     this.#disks = disks;
   }
 
@@ -243,18 +253,30 @@ export class EtcdPods implements Hooks {
     return this.#helpers?.recovery.snapshotAt(disk, path) ?? this.#helpers?.fetches.snapshotAt(disk, path);
   }
 
-  /** By the dates of their certificates: looked at when a process begins, and again until its peers take it. */
-  isRefused(server: Server): boolean {
-    return this.#refused.size > 0 && this.#refused.has(server);
+  /**
+   * By the date of the certificate of either, and the clock of the other's node: looked at when a process begins, and
+   * again until all take it. Connections that are there outlast a clock that is set.
+   */
+  isRefused(a: Server, b: Server): boolean {
+    return this.#refused.size > 0 && (this.#refusesBy(a, b) || this.#refusesBy(b, a));
+  }
+
+  #refusesBy(one: Server, other: Server): boolean {
+    return this.#refused.get(one)?.has(this.#nodes.get(other) ?? "") === true;
   }
 
   #shakeHands(server: Server, certificate: () => string | undefined): void {
     const text = certificate();
-    const before = this.#refused.delete(server);
-    if (server.phase !== "ended" && text !== undefined && !isValidAt(text, this.#now())) {
-      this.#refused.add(server);
+    const before = this.#refused.get(server)?.size ?? 0;
+    this.#refused.delete(server);
+    const { names, now } = this.#clocks();
+    const refuses = (node: string) => text !== undefined && !isValidAt(text, now(node));
+    const by = server.phase === "ended" ? [] : names.filter(refuses);
+    if (by.length > 0) {
+      this.#refused.set(server, new Set(by));
       this.#world.scheduler.after(HANDSHAKE_MS, () => this.#shakeHands(server, certificate));
-    } else if (before) this.#world.reconsiderAll();
+    }
+    if (by.length < before) this.#world.reconsiderAll();
   }
 
   #versionOf({ pod, container }: Start): string {

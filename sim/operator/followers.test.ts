@@ -136,6 +136,29 @@ test("one that ends is started again, and how it ended is told", async () => {
   await until("Following");
 });
 
+test("one that nodes evict again and again is made anew ever more seldom, and records once they stop", async () => {
+  const sim = await settled();
+  plan(sim);
+  const made = new Set<string>();
+  for (let i = 0; i < 200; i++) {
+    const running = followerPods(sim).filter(
+      ({ status }) => (status as { phase?: string })?.phase === "Running",
+    );
+    for (const { metadata } of running) {
+      made.add(metadata.uid);
+      sim.env.nodes.evict(`${NAMESPACE}/${metadata.name}`);
+    }
+    await sim.pass(500);
+  }
+  assert.ok(made.size >= 3 && made.size <= 5, `${made.size} Pods in 100 seconds`);
+  assert.equal(recordedOf(sim)?.reason, "FollowerFailed");
+  assert.match(recordedOf(sim)?.message ?? "", /the next one is created at/);
+  await sim.pass(5 * 60_000);
+  assert.equal(recordedOf(sim)?.reason, "Following");
+  assert.equal(followerPods(sim).length, 1, "and what had ended is gone");
+  assert.deepEqual(wrongWith(sim), []);
+});
+
 const FAULTS = ["crash-before", "crash-after", "reply-lost"] as const;
 
 test("the operator dies around each effect for a follower, and there is one in the end, as its spec says", async () => {

@@ -48,3 +48,25 @@ test("on 3.5 growth waits for a foreign learner by its name, and goes on when it
   await sim.settle();
   assert.deepEqual(wrongWith(sim), []);
 });
+
+test("peers do not begin to listen with TLS while a foreign member listens in plaintext, before a person approves", async () => {
+  const plain = { peer: { mode: "Disabled" } } as const;
+  const sim = new OperatorSimulation({ replicas: 3, version: "3.6.16", tls: plain }, { seed: 2 });
+  await sim.settle();
+  const { id } = sim.env.calls.memberAdd(voterOf(sim), ["http://elsewhere:2380"], true);
+  const listening = () => {
+    const servers = sim.env.world.network.all().filter(({ runs }) => runs);
+    return [
+      ...new Set(servers.flatMap(({ config }) => config.listenPeerURLs.map((url) => new URL(url).protocol))),
+    ];
+  };
+  assert.ok(sim.edit({ tls: { peer: { mode: "Managed" } } }));
+  await sim.pass(120_000);
+  assert.deepEqual(listening(), ["http:"], "it would be cut off");
+  const { holds = [] } = sim.latest?.decision ?? {};
+  assert.ok(holds.some(({ code, message }) => code === "PeersAwaitForeign" && message.includes(id)));
+  sim.env.calls.memberRemove(voterOf(sim), id);
+  await sim.settle();
+  assert.deepEqual(listening(), ["https:"]);
+  assert.deepEqual(wrongWith(sim), []);
+});

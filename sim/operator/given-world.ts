@@ -5,6 +5,7 @@ import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { findCondition } from "../../src/core/status/condition.ts";
 import type { Sans } from "../../src/seams/pki.ts";
 import { ModelPki } from "../machine/model-pki.ts";
+import { ModelCertManager } from "../models/kube/cert-manager.ts";
 import { LABELS } from "../../src/operator/names.ts";
 import { NAME, NAMESPACE } from "./environment.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -15,6 +16,17 @@ export const GIVEN_TLS = {
   mode: "Secrets",
   client: { secrets: { server: "web", operator: "op" } },
   peer: { secrets: { member: "peers" } },
+} as const;
+/** Of issuers that `certManagerIn` knows. */
+export const ISSUED_TLS = {
+  mode: "CertManager",
+  client: { certManager: { server: { name: "web" }, operator: { name: "web" } } },
+  peer: { certManager: { member: { name: "peers" } } },
+} as const;
+/** The same, with another CA for clients than for servers. */
+export const ISSUED_APART_TLS = {
+  ...ISSUED_TLS,
+  client: { certManager: { server: { name: "web" }, operator: { name: "clients" } } },
 } as const;
 export const NAMES: Readonly<Record<string, readonly string[]>> = {
   web: [`demo-client.${NAMESPACE}.svc`, `*.demo-peers.${NAMESPACE}.svc`],
@@ -46,6 +58,18 @@ export async function give(sim: OperatorSimulation, number: number): Promise<voi
   const ca = (cas[number] ??= await pki.issueCa({ commonName: `Company ${number}`, lifeMs: 1000 * DAY }));
   for (const name of Object.keys(NAMES))
     put(sim, name, await issued(pki, name, ca), { [LABELS.cluster]: NAME });
+}
+
+/** cert-manager and its issuers, from now on; another CA of one is put into the map. */
+export async function certManagerIn({ env: { server, scheduler, clock } }: OperatorSimulation) {
+  const pki = new ModelPki(clock, { last: 3_000_000 });
+  const ca = (commonName: string) => pki.issueCa({ commonName, lifeMs: 1000 * DAY });
+  const issuers = new Map([
+    ["web", await ca("Issuer 1")],
+    ["peers", await ca("Issuer 1")],
+    ["clients", await ca("Issuer 1")],
+  ]);
+  return { ca, issuers, certManager: new ModelCertManager({ server, scheduler, pki, issuers }) };
 }
 
 /** As a user replaces it. */

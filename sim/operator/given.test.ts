@@ -10,7 +10,8 @@ import { pods } from "../models/kube/kinds/pod.ts";
 import { secrets } from "../models/kube/kinds/simple.ts";
 import { json } from "../models/kube/object.ts";
 import { NAMESPACE } from "./environment.ts";
-import { givenWorld, NAMES, put } from "./given-world.ts";
+import { GIVEN_TLS, givenWorld, issued, NAMES, put } from "./given-world.ts";
+import { wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
 const CA = { commonName: "Our company", lifeMs: 1000 * 86_400_000 };
@@ -106,10 +107,13 @@ test("with cert-manager, which may come later, each member has a certificate of 
   assert.equal(sim.cluster?.status?.clientSecret, "demo-client-tls");
   const made = server.list(certificates).map(({ metadata }) => metadata.name);
   assert.deepEqual(made.toSorted(), [
+    "demo-1-gateway-issued",
     "demo-1-peer-issued",
     "demo-1-server-issued",
+    "demo-2-gateway-issued",
     "demo-2-peer-issued",
     "demo-2-server-issued",
+    "demo-3-gateway-issued",
     "demo-3-peer-issued",
     "demo-3-server-issued",
     "demo-client-issued",
@@ -118,6 +122,9 @@ test("with cert-manager, which may come later, each member has a certificate of 
   const secret = (name: string) => server.list(secrets).find(({ metadata }) => metadata.name === name);
   const pem = (name: string, file: string) =>
     Buffer.from(String(json(secret(name)?.["data"])[file] ?? ""), "base64").toString();
+  const gateway = pem("demo-1-gateway-issued", "tls.crt") + pem("demo-1-gateway-issued", "tls.key");
+  assert.equal(pem("demo-1", "gateway.pem"), gateway);
+  assert.deepEqual(wrongWith(sim), []);
   const started = server.list(pods).map(({ metadata }) => metadata.uid);
   await certManagerModel.renew("demo-1-server-issued");
   await sim.pass(10_000);
@@ -136,4 +143,25 @@ test("with cert-manager, which may come later, each member has a certificate of 
   await sim.pass(120_000);
   const left = [...server.list(secrets), ...server.list(certificates)].map(({ metadata }) => metadata.name);
   assert.deepEqual(left, [], "what cert-manager wrote goes with the cluster");
+});
+
+test("what gateways dial with is nobody to etcd, and members take only peers by the name of their cluster", async () => {
+  const client = { secrets: { ...GIVEN_TLS.client.secrets, gateway: "gateway" } };
+  const { sim, issue, ca, pki, tls } = await givenWorld({ client });
+  for (const name of Object.keys(NAMES)) put(sim, name, await issue(name));
+  put(sim, "gateway", await issued(pki, "", ca));
+  await sim.settle();
+  assert.equal(tls()?.status, "True", tls()?.message);
+  const dialling = () => {
+    const secret = sim.env.server.list(secrets).find(({ metadata }) => metadata.name === "demo-1");
+    return Buffer.from(String(json(secret?.["data"])["gateway.pem"]), "base64").toString();
+  };
+  const before = dialling();
+  put(sim, "gateway", await issued(pki, "root", ca));
+  await sim.pass(60_000);
+  assert.equal(tls()?.reason, "CertificateInvalid", tls()?.message);
+  assert.match(tls()?.message ?? "", /secrets\.gateway: .* has the common name root, and must have none/);
+  assert.equal(dialling(), before, "a request of anybody would act as root");
+  const server = sim.env.pods.server("demo-1");
+  assert.match(server?.start.configText ?? "", /"allowed-hostname": \[\s*"demo-peers\.default\.svc"/);
 });

@@ -6,14 +6,14 @@ import { faults, type Fault } from "../models/kube/faults.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
 import { pods } from "../models/kube/kinds/pod.ts";
 import { services } from "../models/kube/kinds/service.ts";
-import { budgets, secrets } from "../models/kube/kinds/simple.ts";
+import { budgets, networkPolicies, secrets } from "../models/kube/kinds/simple.ts";
 import { ANNOTATIONS, claimName } from "../../src/operator/names.ts";
 import { deny } from "./denials.ts";
 import { etcdMembers, NAMESPACE } from "./environment.ts";
 import { give } from "./given-world.ts";
 import { Lasting } from "./lasting.ts";
 import { operate } from "./operation-moves.ts";
-import type { Deed } from "./schedule.ts";
+import type { Deed } from "./deeds.ts";
 import type { OperatorSimulation } from "./simulation.ts";
 
 const MEMBERS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdmembers`;
@@ -39,6 +39,7 @@ const HANDMADE = {
   pods,
   persistentvolumeclaims: claims,
   etcdmembers: etcdMembers,
+  networkpolicies: networkPolicies,
 } as const;
 
 const MOST_AHEAD_MS = 3_600_000;
@@ -103,6 +104,7 @@ export class Moves {
     // No certificate is issued by a clock that is further off: a person sets it right.
     if (Math.abs(this.#sim.aheadMs) > MOST_AHEAD_MS) this.#sim.aheadMs = 0;
     for (const { life } of this.#sim.seats) life.aheadMs = this.#sim.aheadMs;
+    env.nodes.clocks.correct(MOST_AHEAD_MS);
     for (const server of env.world.network.all()) {
       server.speed = 1;
       if (server.frozen) env.world.thaw(server);

@@ -2,7 +2,7 @@
 import type { EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { etcdOperations, NAME, NAMESPACE } from "./environment.ts";
-import type { Operate } from "./operation-schedule.ts";
+import type { Operate } from "./deeds.ts";
 import type { OperatorSimulation } from "./simulation.ts";
 
 const OPERATIONS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdoperations`;

@@ -1,21 +1,7 @@
 /** EtcdOperations among the moves of a schedule: made by a person beside faults and edits, and some taken back. */
-import { OPERATIONS, type OperationName } from "../../src/api/status-words.ts";
+import { OPERATIONS } from "../../src/api/status-words.ts";
 import type { SeededRandom } from "../engine/random.ts";
-import type { Move, Schedule } from "./schedule.ts";
-
-export type Operate =
-  | {
-      readonly do: "operate";
-      readonly task: OperationName;
-      /** The member that it names; with `all`, none where it need not. */
-      readonly pick: number;
-      readonly all: boolean;
-      /** Names a member, or a cluster, that does not exist. */
-      readonly wrong?: "member" | "cluster";
-      readonly ttlSeconds?: number;
-    }
-  /** Deleted, in whatever phase it is. */
-  | { readonly do: "cancel"; readonly pick: number };
+import type { Move, Operate, Schedule } from "./deeds.ts";
 
 const WAITS = [20, 1_000, 10_000, 40_000] as const;
 

@@ -14,6 +14,9 @@ interface Followed {
   readonly before: ReadonlyMap<string, number>;
   /** Something else was done since: then members may have restarted for other reasons. */
   disturbed: boolean;
+  /** The cluster that there was when it was asked for, and how many snapshots had been fetched whole by then. */
+  readonly clusterID: string | undefined;
+  readonly fetched: number;
   ended?: string;
 }
 
@@ -37,7 +40,25 @@ export class OperationTruth {
     this.disturb();
     this.#seePods();
     const before = new Map([...this.#pods].map(([member, uids]) => [member, uids.size]));
-    this.#followed.set(name, { before, disturbed: !atRest || this.#unfinished().length > 1 });
+    this.#followed.set(name, {
+      before,
+      disturbed: !atRest || this.#unfinished().length > 1,
+      clusterID: this.#env.established(),
+      fetched: this.#env.fetches.whole,
+    });
+  }
+
+  /**
+   * A person approved that all members stop at once: a restore in place whose snapshot was fetched whole before. Whoever
+   * belongs to the life that it began is not among them.
+   */
+  mayStopAll(member: string): boolean {
+    const clusterID = this.#env.pods.server(member)?.dir.clusterID;
+    return this.#unfinished().some(({ metadata, spec }) => {
+      const followed = this.#followed.get(metadata.name);
+      if (spec.restore?.approve === undefined || followed === undefined) return false;
+      return followed.clusterID === clusterID && this.#env.fetches.whole > followed.fetched;
+    });
   }
 
   disturb(): void {

@@ -38,7 +38,7 @@ const sampled: Readonly<Record<string, number>> = {
   "create 3": 12,
   "restore 3 from a snapshot": 53,
   "scale 1 to 3 and back": 61,
-  "operation restart": 47,
+  "operation restart": 15,
 };
 
 for (const scenario of operatorWorld.scenarios.filter(({ name }) => name in sampled)) {

@@ -8,7 +8,8 @@ import type { ProductRun } from "../driver/product-run.ts";
 import { run, type Wait } from "../driver/run.ts";
 import { endStateOf, oldLeaves, reportedBy, staysQuiet, untrue, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";
-import { scheduleOf, type Schedule } from "./schedule.ts";
+import type { Schedule } from "./deeds.ts";
+import { scheduleOf } from "./schedule.ts";
 import { OperatorSimulation } from "./simulation.ts";
 import { hasQuorumOfData } from "./status-truth.ts";
 
@@ -26,6 +27,7 @@ export async function operatorRun(seed: number, denials?: readonly string[]): Pr
 /** `features` takes note of what the run reaches. */
 export async function play(schedule: Schedule, features?: Features): Promise<ProductRun> {
   const { seed, operators, spec, effects, nodesForbidden = false, aheadMs = 0, leastClusters = 0 } = schedule;
+  const { nodesAheadMs = [] } = schedule;
   const sim = new OperatorSimulation(spec, {
     seed,
     operators,
@@ -38,6 +40,8 @@ export async function play(schedule: Schedule, features?: Features): Promise<Pro
         features.note({ decision, observation, conditions }),
     }),
   });
+  const { nodes } = sim.env;
+  nodesAheadMs.forEach((ms, index) => nodes.clocks.set(nodes.names[index] ?? "", ms));
   sim.tell(`create ${JSON.stringify(spec)} with ${operators} operators`);
   return await run(seed, sim, life(sim, schedule, features), (violation) => {
     sim.tell(violation ? `!! ${violation.message}` : sim.converged ? "converged" : sim.whyNot());

@@ -30,12 +30,14 @@ export class RecoveryPods {
   readonly #scheduler: Scheduler;
   readonly #sight: RecoverySight;
   /** By the UID of the Pod that made it. */
-  readonly #copies = new Map<string, { readonly dir: DataDir; forced: number }>();
+  readonly #copies = new Map<string, { readonly dir: DataDir; forced: number; isServed: boolean }>();
   /** Keys by disk and path. */
   readonly #snapshots = new Map<string, readonly string[]>();
   readonly #byPlan = new Map<string, readonly string[]>();
   /** How many of the next rescues fail. */
   failing = 0;
+  /** How many of the next etcds end by themselves. */
+  crashing = 0;
   /** How often etcd ran on a copy. */
   forced = 0;
   /** Planted: the kubelet starts the etcd of a recovery a second time. */
@@ -69,6 +71,10 @@ export class RecoveryPods {
       case RECOVERY_CONTAINERS.etcd:
         this.#force(start.pod);
         if (this.runsTwice) this.#force(start.pod);
+        if (this.crashing > 0) {
+          this.crashing--;
+          return this.#later(start, READS_MS, () => this.#crashed(start.pod));
+        }
         return { stop: () => start.ended({ exitCode: 0 }), kill: () => undefined };
       case RECOVERY_CONTAINERS.save:
         return this.#later(start, SAVES_MS, () => this.#save(start));
@@ -89,7 +95,7 @@ export class RecoveryPods {
       String(dir.lastTerm) === flag("term") &&
       String(dir.log.length) === flag("index");
     if (!isSame) return failure("it is not what was approved");
-    this.#copies.set(pod.metadata.uid, { dir: dir.olderCopy(dir.log.length), forced: 0 });
+    this.#copies.set(pod.metadata.uid, { dir: dir.olderCopy(dir.log.length), forced: 0, isServed: true });
     return undefined;
   }
 
@@ -100,13 +106,19 @@ export class RecoveryPods {
     if (++copy.forced > 1) this.#sight.onViolation("--force-new-cluster ran twice on the same copy (R54)");
   }
 
+  #crashed({ metadata }: KubeJson): Ending {
+    const copy = this.#copies.get(metadata.uid);
+    if (copy) copy.isServed = false;
+    return { exitCode: 2, reason: "Error" };
+  }
+
   #save({ pod, disks, container }: Start): Ending {
     const copy = this.#copies.get(pod.metadata.uid);
     if (this.failing > 0) {
       this.failing--;
       return failure("etcd did not serve from the copy");
     }
-    if (!copy) return failure("there is no copy");
+    if (!copy?.isServed) return failure("there is no etcd on a copy");
     const plan = flagsOf(pod, "containers", container)("plan");
     const keys = this.rescuedKeys(copy.dir);
     this.#snapshots.set(`${disks[VOLUMES.data] ?? ""}/${snapshotOn(plan)}`, keys);

@@ -27,6 +27,10 @@ async function settled(spec: object = {}): Promise<OperatorSimulation> {
 
 const membersOf = (sim: OperatorSimulation) => sim.env.members().map(({ metadata }) => metadata.name);
 const podsOf = (sim: OperatorSimulation) => sim.env.server.list(pods).map(({ metadata }) => metadata.name);
+const learners = (sim: OperatorSimulation) =>
+  sim.env.world.network
+    .all()
+    .flatMap(({ dir }) => [...dir.state.members.values()].filter((one) => one.isLearner));
 const messageOf = (sim: OperatorSimulation) => sim.cluster?.status?.message ?? "";
 
 function remove(sim: OperatorSimulation, path: string): void {
@@ -39,14 +43,13 @@ function refusePods(sim: OperatorSimulation, response: ReturnType<typeof refusal
   let on = true;
   sim.env.front.faults.plan(
     { kind: "answer", done: false, response },
-    (_who, { method, path, query }) =>
-      on && method === "POST" && path.endsWith("/pods") && query?.["dryRun"] === undefined,
+    (_who, { method, path }) => on && method === "POST" && path.endsWith("/pods"),
     Number.POSITIVE_INFINITY,
   );
   return () => (on = false);
 }
 
-for (const [who, response] of [
+const REFUSALS = [
   [
     "an admission webhook that is down",
     refusal(500, "InternalError", 'failed calling webhook "policy.example": connection refused'),
@@ -55,7 +58,9 @@ for (const [who, response] of [
     "a quota",
     refusal(403, "Forbidden", "exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2"),
   ],
-] as const)
+] as const;
+
+for (const [who, response] of REFUSALS)
   test(`Pods that ${who} refuses: their members are kept, however long, and return with their data`, async () => {
     const sim = await settled();
     const id = sim.env.pods.server("demo-2")?.id;
@@ -75,6 +80,35 @@ for (const [who, response] of [
     assert.equal(sim.oracle.truth().healthy.size, 5);
     assert.equal(sim.env.pods.server("demo-2")?.id, id);
   });
+
+for (const version of ["3.5.33", "3.6.16"])
+  for (const [who, response] of REFUSALS)
+    test(`newcomers whose Pods ${who} refuses are not added to etcd ${version}`, async () => {
+      const sim = await settled({ version });
+      const allow = refusePods(sim, response);
+      assert.equal(sim.edit({ replicas: 5 }), true);
+      await sim.pass(4 * MINUTE);
+      assert.equal(sim.oracle.truth().voters, 3);
+      assert.deepEqual(learners(sim), []);
+      assert.match(messageOf(sim), /[Nn]ot adding a member.*: the Pod of demo-4: .*(webhook|quota)/);
+      assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3", "demo-4"]);
+      allow();
+      await sim.settle();
+      assert.equal(sim.oracle.truth().healthy.size, 5);
+      assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3", "demo-4", "demo-5"]);
+    });
+
+test("newcomers that are refused are taken back with the spec", async () => {
+  const sim = await settled();
+  const allow = refusePods(sim, REFUSALS[1][1]);
+  assert.equal(sim.edit({ replicas: 5 }), true);
+  await sim.pass(MINUTE);
+  assert.equal(sim.edit({ replicas: 3 }), true);
+  await sim.settle();
+  assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3"]);
+  assert.equal(sim.converged, true, sim.whyNot());
+  allow();
+});
 
 test("first members whose Pods are refused wait, and the status tells by whom", async () => {
   const sim = new OperatorSimulation(THREE, { seed: 1 });
@@ -123,6 +157,27 @@ test("without the authority and without its Secret a member is kept, and the sta
   const { name, labels, ownerReferences } = json(metadata);
   const body = { ...rest, metadata: { name, labels, ownerReferences } };
   assert.equal(sim.user({ method: "POST", path: `${CORE}/secrets`, body }).status, 201);
+  await sim.settle();
+  assert.equal(sim.oracle.truth().healthy.size, 3);
+});
+
+test("a member whose kubelet alone is cut off from the API server is kept while it serves, and replaced when it does not", async () => {
+  const sim = await settled();
+  const server = sim.env.pods.server("demo-2");
+  const node = (server && sim.env.pods.nodeOf(server)) ?? "";
+  sim.harm();
+  sim.env.nodes.cut(node);
+  await sim.pass(5 * MINUTE);
+  assert.equal(sim.env.pods.server("demo-2"), server, "Kubernetes deleted its Pod, and it serves on");
+  assert.equal(sim.oracle.truth().healthy.size, 3);
+  assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3"]);
+  assert.match(messageOf(sim), /demo-2 is not replaced while it serves.*kubelet/);
+  sim.env.cutNode(node);
+  await sim.pass(MINUTE / 2);
+  assert.deepEqual(membersOf(sim), ["demo-1", "demo-2", "demo-3"], "its time begins when it is silent");
+  await sim.pass(2 * MINUTE);
+  assert.ok(membersOf(sim).includes("demo-4"), "now it counts as lost");
+  sim.env.healNode(node);
   await sim.settle();
   assert.equal(sim.oracle.truth().healthy.size, 3);
 });

@@ -1,24 +1,28 @@
 /** Restores in place by the whole operator on modelled nodes. */
 import assert from "node:assert/strict";
-import process from "node:process";
 import { test } from "node:test";
-import type { EtcdOperation } from "../../src/api/etcd-operation.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
-import { ANNOTATIONS, LABELS } from "../../src/operator/names.ts";
-import { FETCH_TASK } from "../../src/operator/render/fetch-pod.ts";
+import { ANNOTATIONS } from "../../src/operator/names.ts";
 import { lacksRestored, RESTORED_KEYS } from "../models/etcd/restored.ts";
 import { claims } from "../models/kube/kinds/claim.ts";
 import { pods } from "../models/kube/kinds/pod.ts";
+import {
+  approveRestore,
+  ask,
+  helpers,
+  OPERATIONS,
+  operationStatus,
+  restorePlan,
+  SOURCE,
+} from "./approved.ts";
 import type { EffectPlan } from "./effects.ts";
-import { etcdOperations, NAME, NAMESPACE } from "./environment.ts";
+import { etcdSnapshots, NAME, NAMESPACE } from "./environment.ts";
 import { staysQuiet, wrongWith } from "./judge.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
 const SPEC = { replicas: 3, version: "3.6.16" };
-/** One of so many: all of them take minutes. */
-const EVERY = process.env["EVERY_EFFECT"] === undefined ? 20 : 1;
-const OPERATIONS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdoperations`;
-const SOURCE = { s3: { bucket: "backups", key: "demo.db", credentialsSecret: "store" } };
+/** One of so many: `npm run sim:enumerate` takes all of them. */
+const EVERY = 20;
 
 async function running(seed: number, spec: object = {}, effects?: EffectPlan): Promise<OperatorSimulation> {
   const sim = new OperatorSimulation({ ...SPEC, ...spec }, { seed, ...(effects && { effects }) });
@@ -27,34 +31,7 @@ async function running(seed: number, spec: object = {}, effects?: EffectPlan): P
   return sim;
 }
 
-function ask(sim: OperatorSimulation, name: string, restore: object): void {
-  const metadata = { name, namespace: NAMESPACE };
-  const body = { apiVersion: API_VERSION, kind: "EtcdOperation", metadata, spec: { cluster: NAME, restore } };
-  assert.equal(sim.user({ method: "POST", path: OPERATIONS, body }).status, 201);
-  sim.operations.asked(name, sim.converged);
-}
-
-const statusOf = ({ env }: OperatorSimulation, name: string) =>
-  (env.server.get(etcdOperations, `${NAMESPACE}/${name}`) as unknown as EtcdOperation | undefined)?.status;
-
-/** Asked without an approval, the answer has the hash that approves it. */
-async function planned(sim: OperatorSimulation, restore: object = { source: SOURCE }): Promise<string> {
-  ask(sim, "plan", restore);
-  await sim.settle();
-  const { reason, message = "" } = statusOf(sim, "plan") ?? {};
-  assert.equal(reason, "ApprovalNeeded", message);
-  assert.equal(sim.user({ method: "DELETE", path: `${OPERATIONS}/plan` }).status, 200);
-  await sim.settle();
-  return /approve: ([0-9a-f]{16})/.exec(message)?.[1] ?? "";
-}
-
-async function approve(sim: OperatorSimulation, name = "restore"): Promise<void> {
-  ask(sim, name, { source: SOURCE, approve: await planned(sim) });
-}
-
 const memberPods = ({ env }: OperatorSimulation) => env.memberPods().map(({ metadata }) => metadata.uid);
-const helpers = ({ env }: OperatorSimulation) =>
-  env.server.list(pods).filter(({ metadata }) => metadata.labels?.[LABELS.task] === FETCH_TASK);
 const claimNames = ({ env }: OperatorSimulation) =>
   env.server.list(claims).map(({ metadata }) => metadata.name);
 const leaderOf = ({ env: { world } }: OperatorSimulation) =>
@@ -78,7 +55,7 @@ function assertRestored(sim: OperatorSimulation, about: string): void {
 
 test("an approved plan replaces all data; the former volumes are kept; and the volume of the snapshot goes in time", async () => {
   const sim = await running(1);
-  await approve(sim);
+  await approveRestore(sim);
   await sim.settle();
   assert.deepEqual(sim.operations.outcomes(), ["restore Succeeded Completed"]);
   assert.equal(sim.converged, true, sim.whyNot());
@@ -95,14 +72,14 @@ test("an approved plan replaces all data; the former volumes are kept; and the v
 
 test("the operator may be killed after any effect of a restore (a few of them here)", async () => {
   const first = await running(2);
-  await approve(first);
+  await approveRestore(first);
   const from = first.effects.count;
   await first.settle();
   const effects = first.effects.count - from;
   assert.ok(effects > 15, `${effects}`);
   for (let nth = 1; nth <= effects; nth += EVERY) {
     const sim = await running(2, {}, new Map([[from + nth, "crash-after"]]));
-    await approve(sim);
+    await approveRestore(sim);
     await sim.settle();
     assert.deepEqual(sim.operations.outcomes(), ["restore Succeeded Completed"], `effect ${nth}`);
     assertRestored(sim, `effect ${nth}`);
@@ -112,12 +89,12 @@ test("the operator may be killed after any effect of a restore (a few of them he
 test("a snapshot that is found to be wrong ends it before any member was stopped", async () => {
   const sim = await running(3);
   const before = memberPods(sim);
-  const restore = { source: SOURCE, approve: await planned(sim) };
+  const restore = { source: SOURCE, approve: await restorePlan(sim) };
   for (const fault of ["damaged", "checksum", "not-found", "denied", "key", "version", "space"] as const) {
     sim.env.fetches.faults.push(fault);
-    ask(sim, fault, restore);
-    await until(sim, `${fault} fails`, () => statusOf(sim, fault)?.phase === "Failed");
-    const { reason, message = "" } = statusOf(sim, fault) ?? {};
+    ask(sim, fault, { restore });
+    await until(sim, `${fault} fails`, () => operationStatus(sim, fault)?.phase === "Failed");
+    const { reason, message = "" } = operationStatus(sim, fault) ?? {};
     assert.equal(reason, "StepFailed");
     assert.match(message, new RegExp(`no data was changed: the snapshot is ${fault}`));
   }
@@ -133,12 +110,12 @@ test("a store that does not answer is asked again; when it stays away, nothing w
   const sim = await running(4);
   const before = memberPods(sim);
   sim.env.fetches.faults.push("unreachable", "unreachable", "unreachable");
-  await approve(sim, "away");
+  await approveRestore(sim, "away");
   await sim.settle();
   assert.deepEqual(sim.operations.outcomes(), ["away Failed StepFailed"]);
   assert.deepEqual(memberPods(sim), before);
   sim.env.fetches.faults.push("unreachable");
-  await approve(sim, "back");
+  await approveRestore(sim, "back");
   await sim.settle();
   assert.ok(sim.operations.outcomes().includes("back Succeeded Completed"), sim.operations.outcomes().join());
   assertRestored(sim, "");
@@ -146,7 +123,7 @@ test("a store that does not answer is asked again; when it stays away, nothing w
 
 test("once the snapshot is on its volume the store may be gone for good", async () => {
   const sim = await running(5);
-  await approve(sim);
+  await approveRestore(sim);
   await until(sim, "it is fetched", () => sim.env.fetches.whole === 1);
   sim.env.pods.snapshotFault = "not-found";
   await sim.settle();
@@ -156,7 +133,7 @@ test("once the snapshot is on its volume the store may be gone for good", async 
 
 test("the Pod that fetched it may vanish while members stop: it is not fetched again, and nobody is woken", async () => {
   const sim = await running(9);
-  await approve(sim);
+  await approveRestore(sim);
   const isNoted = () =>
     sim.env.server
       .list(claims)
@@ -175,7 +152,7 @@ test("the Pod that fetched it may vanish while members stop: it is not fetched a
 test("deleted while members are being stopped, it takes everything back", async () => {
   const sim = await running(6);
   const clusterID = sim.env.established();
-  await approve(sim);
+  await approveRestore(sim);
   sim.harm();
   await until(sim, "a member is stopped", () =>
     sim.env.memberPods().some(({ metadata }) => metadata.deletionTimestamp !== undefined),
@@ -192,14 +169,14 @@ test("an edit of spec.version while the snapshot is fetched ends it", async () =
   const sim = await running(7);
   const before = memberPods(sim);
   sim.env.fetches.faults.push("hang");
-  await approve(sim);
+  await approveRestore(sim);
   await until(sim, "the Pod is there", () => helpers(sim).length === 1);
   sim.edit({ paused: true });
   await sim.pass(30_000);
-  assert.equal(statusOf(sim, "restore")?.reason, "Paused");
+  assert.equal(operationStatus(sim, "restore")?.reason, "Paused");
   sim.edit({ version: "3.6.15", paused: false });
-  await until(sim, "it fails", () => statusOf(sim, "restore")?.phase === "Failed");
-  assert.equal(statusOf(sim, "restore")?.reason, "PlanChanged");
+  await until(sim, "it fails", () => operationStatus(sim, "restore")?.phase === "Failed");
+  assert.equal(operationStatus(sim, "restore")?.reason, "PlanChanged");
   await sim.settle();
   assert.equal(sim.env.established() !== undefined && before.length, 3);
   assert.deepEqual(helpers(sim), []);
@@ -208,7 +185,7 @@ test("an edit of spec.version while the snapshot is fetched ends it", async () =
 test("a cluster that is deleted meanwhile is deleted, and leaves no helper behind", async () => {
   const sim = await running(8);
   sim.env.fetches.faults.push("hang");
-  await approve(sim);
+  await approveRestore(sim);
   await until(sim, "the Pod is there", () => helpers(sim).length === 1);
   const path = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters/${NAME}`;
   assert.equal(sim.user({ method: "DELETE", path }).status, 200);
@@ -218,7 +195,7 @@ test("a cluster that is deleted meanwhile is deleted, and leaves no helper behin
 
 test("HostPath: the first new member starts on the node that the snapshot was fetched to", async () => {
   const sim = await running(9, { storage: { medium: "HostPath", size: "1Gi", hostPath: "/data" } });
-  await approve(sim);
+  await approveRestore(sim);
   let node: string | undefined;
   const nodeOf = (pod: object | undefined) =>
     (pod as { spec?: { nodeName?: string } } | undefined)?.spec?.nodeName;
@@ -235,15 +212,78 @@ test("HostPath: the first new member starts on the node that the snapshot was fe
 
 test("data in Pods is not given up, and a wrong hash changes nothing", async () => {
   const memory = await running(10, { storage: { medium: "Memory", size: "1Gi" } });
-  ask(memory, "restore", { source: SOURCE, approve: "0123456789abcdef" });
+  ask(memory, "restore", { restore: { source: SOURCE, approve: "0123456789abcdef" } });
   await memory.settle();
   assert.deepEqual(memory.operations.outcomes(), ["restore Rejected RestoreNotSupported"]);
   const sim = await running(10);
-  ask(sim, "wrong", { source: SOURCE, approve: "0123456789abcdef" });
-  ask(sim, "nowhere", { snapshot: "nightly", approve: "0123456789abcdef" });
+  ask(sim, "wrong", { restore: { source: SOURCE, approve: "0123456789abcdef" } });
+  ask(sim, "nowhere", { restore: { snapshot: "nightly", approve: "0123456789abcdef" } });
   await sim.settle();
   assert.deepEqual(sim.operations.outcomes().toSorted(), [
     "nowhere Rejected SnapshotNotFound",
     "wrong Rejected ApprovalNeeded",
   ]);
+});
+
+const SNAPSHOTS = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdsnapshots`;
+
+/** A snapshot of the cluster, and what was recorded after it. */
+async function recording(effects?: EffectPlan): Promise<OperatorSimulation> {
+  const sim = await running(7, {}, effects);
+  const metadata = { name: "base", namespace: NAMESPACE };
+  const spec = { cluster: NAME, destination: { s3: { bucket: "backups" } }, verify: false };
+  const body = { apiVersion: API_VERSION, kind: "EtcdSnapshot", metadata, spec };
+  assert.equal(sim.user({ method: "POST", path: SNAPSHOTS, body }).status, 201);
+  await sim.settle();
+  return sim;
+}
+
+const POINT = { pointInTime: { revision: 7, destination: { s3: { bucket: "backups" } } } };
+const snapshotNames = ({ env }: OperatorSimulation) =>
+  env.server.list(etcdSnapshots).map(({ metadata }) => metadata.name);
+
+async function restorePoint(sim: OperatorSimulation): Promise<void> {
+  ask(sim, "restore", { restore: { ...POINT, approve: await restorePlan(sim, POINT) } });
+  await sim.settle();
+}
+
+test("a point in time is built for the operation and goes with it, also when the operator dies at any effect (a few here)", async () => {
+  const first = await recording();
+  const from = first.effects.count;
+  await restorePoint(first);
+  assert.deepEqual(first.operations.outcomes(), ["restore Succeeded Completed"]);
+  assertRestored(first, "");
+  assert.deepEqual(snapshotNames(first), ["base"], "the EtcdSnapshot of the point is gone");
+  assert.equal(first.env.snapshots.whole.length, 1, "and so is its object");
+  await staysQuiet(first);
+  const effects = first.effects.count - from;
+  for (let nth = 1; nth <= effects; nth += EVERY) {
+    const sim = await recording(new Map([[from + nth, "crash-after"]]));
+    await restorePoint(sim);
+    assert.deepEqual(sim.operations.outcomes(), ["restore Succeeded Completed"], `effect ${nth}`);
+    assertRestored(sim, `effect ${nth}`);
+    assert.deepEqual([snapshotNames(sim), sim.env.snapshots.whole.length], [["base"], 1], `effect ${nth}`);
+  }
+});
+
+test("a point that nothing leads to ends the operation before any member was stopped, and leaves nothing", async () => {
+  const sim = await running(8);
+  const before = memberPods(sim);
+  await restorePoint(sim);
+  const { phase, reason, message = "" } = operationStatus(sim, "restore") ?? {};
+  assert.deepEqual([phase, reason], ["Failed", "PointUnavailable"], message);
+  assert.match(message, /nothing leads there/i);
+  assert.deepEqual(memberPods(sim), before);
+  assert.deepEqual(snapshotNames(sim), []);
+});
+
+test("an operation that is deleted while its point is built takes the EtcdSnapshot along", async () => {
+  const sim = await recording();
+  sim.env.snapshots.faults.push("hang");
+  ask(sim, "restore", { restore: { ...POINT, approve: await restorePlan(sim, POINT) } });
+  await until(sim, "the point is being built", () => snapshotNames(sim).length === 2);
+  assert.equal(sim.user({ method: "DELETE", path: `${OPERATIONS}/restore` }).status, 200);
+  await sim.settle();
+  assert.deepEqual(snapshotNames(sim), ["base"]);
+  assert.equal(sim.converged, true, sim.whyNot());
 });

@@ -1,9 +1,12 @@
 /** A cluster that starts from a snapshot, by the whole operator on modelled nodes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { API_VERSION } from "../../src/api/metadata.ts";
 import { lacksRestored, RESTORED_KEYS } from "../models/etcd/restored.ts";
 import { items, json } from "../models/kube/object.ts";
+import { etcdSnapshots, NAME, NAMESPACE } from "./environment.ts";
 import { OperatorSimulation } from "./simulation.ts";
+import { resultFor } from "./snapshot-pods.ts";
 
 const restoring = (key: string) => ({
   bootstrap: { restore: { source: { s3: { bucket: "backups", key } } } },
@@ -68,4 +71,49 @@ test("a member that is emptied before it has joined never begins an empty cluste
   const leader = leaderOf(sim);
   assert.ok(leader);
   assert.equal(lacksRestored(leader.dir, RESTORED_KEYS), undefined);
+});
+
+test("a cluster that is deleted and starts from the same snapshot again: a watch that continues is compacted", async () => {
+  const sim = new OperatorSimulation({ ...SPEC, replicas: 1 }, { seed: 4 });
+  const path = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/etcdclusters`;
+  const metadata = { name: NAME, namespace: NAMESPACE };
+  const body = { apiVersion: API_VERSION, kind: "EtcdCluster", metadata, spec: { ...SPEC, replicas: 1 } };
+  const reached: number[] = [];
+  for (let life = 1; life <= 3; life++) {
+    if (life > 1) assert.equal(sim.user({ method: "POST", path, body }).status, 201);
+    await sim.settle();
+    assert.equal(sim.converged, true, sim.whyNot());
+    const [written, { state }] = [sim.env.ledger.acknowledged, leaderOf(sim)?.dir ?? { state: undefined }];
+    await sim.pass(10_000);
+    assert.ok(sim.env.ledger.acknowledged > written, "clients write, and watch");
+    assert.ok(
+      state && state.compactRevision > (reached.at(-1) ?? 0),
+      `${reached.join(", ")}, then ${state?.compactRevision}`,
+    );
+    reached.push(state.revision);
+    sim.deleteCluster();
+    await sim.settle();
+    assert.equal(sim.isGone, true);
+  }
+});
+
+test("a point in time is built first, the cluster starts from it, and then it is gone with its object", async () => {
+  const destination = { s3: { bucket: "backups" } };
+  const pointInTime = { revision: 7, destination };
+  const sim = new OperatorSimulation({ ...SPEC, bootstrap: { restore: { pointInTime } } }, { seed: 3 });
+  await sim.pass(30_000);
+  assert.ok(
+    conditions(sim).some((text) => /^RestoreFailed: .*restore\.pointInTime.*nothing leads there/i.test(text)),
+    conditions(sim).join("\n"),
+  );
+  assert.equal(sim.env.world.network.all().length, 0, "nobody starts without it");
+  // A base appears in the folder, and the point is corrected.
+  sim.env.snapshots.store.set("base.db", { id: "base", whole: resultFor("base.db") });
+  sim.edit({ bootstrap: { restore: { pointInTime: { ...pointInTime, revision: 8 } } } });
+  await sim.settle();
+  assert.equal(sim.converged, true, sim.whyNot());
+  const leader = leaderOf(sim);
+  assert.equal(leader && lacksRestored(leader.dir, RESTORED_KEYS), undefined);
+  assert.deepEqual(sim.env.server.list(etcdSnapshots), []);
+  assert.deepEqual(sim.env.snapshots.whole, ["base.db"]);
 });

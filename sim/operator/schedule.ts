@@ -1,128 +1,21 @@
-/**
- * What is done to a cluster and its operators in one run, as data: made up from a seed, written to a file, made
- * smaller. Members and nodes are picked by number from those there are when their time comes.
- */
-import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+/** The schedule of a run, made up from a seed. */
 import { SeededRandom } from "../engine/random.ts";
-import { denied, type Denial } from "./denial-schedule.ts";
+import {
+  apiFaults,
+  caches,
+  handiwork,
+  handmade,
+  memberFaults,
+  nodeFaults,
+  operatorFaults,
+  type Deed,
+  type Move,
+  type Schedule,
+} from "./deeds.ts";
+import { denied } from "./denial-schedule.ts";
 import { effectFaults, type EffectFault } from "./effects.ts";
-import { operated, type Operate } from "./operation-schedule.ts";
-
-/** What happens to one member; those that destroy its data happen only when the cluster can spare it. */
-export const memberFaults = [
-  "kill",
-  "delete-pod",
-  "evict",
-  "freeze",
-  "slow",
-  "move-leader",
-  "disk-full",
-  "delete-member",
-  "wipe",
-  "lose-volume",
-  "delete-claim",
-  "break-file",
-  "corrupt",
-] as const;
-/** What plain seeds do not draw, so that they stay what they are: taken out of etcd's list by hand. */
-export const rareMemberFaults = ["remove-member"] as const;
-export const nodeFaults = ["crash", "cut", "freeze", "drain", "remove", "no-room"] as const;
-export const operatorFaults = ["kill", "freeze", "cut", "cut-lease"] as const;
-export const apiFaults = [
-  "restart",
-  "freeze",
-  "stop",
-  "lag",
-  "lost",
-  "reply-lost",
-  "silent",
-  "busy",
-] as const;
-/** What a person does by hand to an object that the operator made. */
-export const handiwork = ["delete", "strip", "disown"] as const;
-export const handmade = ["secrets", "services", "poddisruptionbudgets", "pods"] as const;
-/** Of these only labels and owners are taken, since their deletion is a request, or loses data. */
-export const records = ["persistentvolumeclaims", "etcdmembers"] as const;
-/** What operators keep caches of. */
-export const caches = [
-  "etcdclusters",
-  "etcdmembers",
-  "pods",
-  "persistentvolumeclaims",
-  "secrets",
-  "services",
-  "poddisruptionbudgets",
-  "nodes",
-] as const;
-/** Also held where operations are under way; plain seeds do not draw it. */
-export const allCaches = [...caches, "etcdoperations"] as const;
-
-export type MemberFault = (typeof memberFaults)[number] | (typeof rareMemberFaults)[number];
-
-export type Deed =
-  | { readonly do: "edit"; readonly change: Readonly<Record<string, unknown>> }
-  | {
-      readonly do: "member";
-      readonly fault: MemberFault;
-      readonly pick: number;
-      /** Also while something else is wrong, as long as a quorum of the others is well. */
-      readonly bold?: boolean;
-    }
-  | {
-      readonly do: "node";
-      readonly fault: (typeof nodeFaults)[number];
-      readonly pick: number;
-      readonly forMs: number;
-    }
-  | {
-      readonly do: "operator";
-      readonly fault: (typeof operatorFaults)[number];
-      readonly pick: number;
-      readonly forMs: number;
-    }
-  | {
-      readonly do: "hand";
-      readonly what: (typeof handiwork)[number];
-      readonly plural: (typeof handmade)[number] | (typeof records)[number];
-      readonly pick: number;
-    }
-  /** A person replaces the certificates in the Secrets that the spec names: from another CA, or the same one. */
-  | { readonly do: "give"; readonly ca: number }
-  /** A person fences a member, or takes that back. */
-  | { readonly do: "fence"; readonly pick: number; readonly on: boolean }
-  /** The wall clock jumps, of one operator or of everything; certificates grow old by it. */
-  | { readonly do: "clock"; readonly pick: number; readonly everywhere: boolean; readonly jumpMs: number }
-  | { readonly do: "api"; readonly fault: (typeof apiFaults)[number]; readonly forMs: number }
-  | {
-      readonly do: "hold";
-      readonly cache: (typeof allCaches)[number];
-      readonly forMs: number;
-      /** What happened meanwhile is never told. */
-      readonly skip: boolean;
-      /** The operators begin anew with what is held. */
-      readonly restart: boolean;
-    }
-  | Operate
-  | Denial;
-
-/** Each deed is followed by its wait. */
-export type Move = Deed & { readonly waitMs: number };
-
-export interface Schedule {
-  readonly seed: number;
-  readonly operators: number;
-  readonly spec: EtcdClusterSpecInput;
-  /** Whether the cluster may come to rest before the first move. */
-  readonly settled: boolean;
-  /** As installed for one namespace: what is cluster-wide may not be read. */
-  readonly nodesForbidden?: boolean;
-  /** How far the wall clock of every operator is ahead, for the whole run. */
-  readonly aheadMs?: number;
-  /** It is looked at as if there were at least so many clusters: mostly by short looks. */
-  readonly leastClusters?: number;
-  readonly effects: readonly (readonly [number, EffectFault])[];
-  readonly moves: readonly Move[];
-}
+import { operated } from "./operation-schedule.ts";
+import { secured } from "./security-schedule.ts";
 
 /** So many that most looks at rest are short. */
 const MANY_CLUSTERS = 200;
@@ -135,12 +28,13 @@ const LEAPS = [-30_000, 30_000, 10 * MINUTE, 2 * HOUR, 40 * DAY, 80 * DAY] as co
 export const LASTING = [500, 3_000, 12_000, 30_000, 90_000] as const;
 
 /**
- * The schedule of a seed; in some people fence members, and most are denied something on top, of the kinds named where
- * some are.
+ * The schedule of a seed; in some people fence members, ask for operations, or change TLS and auth, and most are denied
+ * something on top, of the kinds named where some are.
  */
 export function scheduleOf(seed: number, denials?: readonly string[]): Schedule {
   const fences = fenced(plainScheduleOf(seed), new SeededRandom(seed ^ 0xfe4ce));
-  const schedule = operated(fences, new SeededRandom(seed ^ 0x0be7a7));
+  const operations = operated(fences, new SeededRandom(seed ^ 0x0be7a7));
+  const schedule = secured(operations, new SeededRandom(seed ^ 0x5ec2e));
   const random = new SeededRandom(seed ^ 0xde41ed);
   return denials || random.chance(0.6) ? denied(schedule, random, denials) : schedule;
 }

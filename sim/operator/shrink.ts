@@ -4,7 +4,7 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { play } from "./random-run.ts";
-import type { Move, Schedule } from "./schedule.ts";
+import type { Move, Schedule } from "./deeds.ts";
 
 /** What a file in test/seeds holds. */
 export interface KeptSchedule {

@@ -20,7 +20,7 @@ import { refusal } from "../models/kube/refusal.ts";
 import { Needless } from "../oracles/needless.ts";
 import { Oracle, Violation } from "../oracles/oracle.ts";
 import { whyNotConverged } from "../driver/product-run.ts";
-import { mayTell } from "./told.ts";
+import { checkFailures } from "./failures.ts";
 import { Busy } from "./busy.ts";
 import { Effects, type EffectPlan } from "./effects.ts";
 import { DEPLOYED, Environment, NAME, NAMESPACE, SYSTEM } from "./environment.ts";
@@ -177,7 +177,7 @@ export class OperatorSimulation {
         hooks: {
           onPass: (pass) => {
             this.passes++;
-            this.#judge(() => mayTell(pass));
+            this.#judge(() => checkFailures(pass));
             seat.latest = this.#latest = pass;
             this.#onPass?.(pass);
           },
@@ -222,12 +222,12 @@ export class OperatorSimulation {
   }
 
   #aboutTo({ method, path, body }: KubeRequest, life: Life): void {
-    const parts = path.split("/");
-    const [plural, name = ""] = parts.slice(-2);
+    const [plural, name = ""] = path.split("/").slice(-2);
     if (method === "PUT" && plural === "etcdmembers" && isLeaving(body))
       this.#judge(() => this.#needless.mayLeave(name, this.#seenAt(life)));
     if (method !== "DELETE") return;
-    if (plural === "pods") this.#judgeStep(life, () => this.oracle.mayStop(name));
+    if (plural === "pods" && !this.operations.mayStopAll(name))
+      this.#judgeStep(life, () => this.oracle.mayStop(name));
     if (plural === "persistentvolumeclaims")
       this.#judgeStep(life, () => this.oracle.mayDelete(name.replace(/^data-/, "")));
   }

@@ -44,6 +44,8 @@ export class SnapshotPods {
   /** By their addresses. */
   readonly #followers = new Map<string, string>();
   mostFollowers = 0;
+  /** Whose data the processes say that it is. */
+  clusterID = "abc";
   /** Why followers cannot go on, until another snapshot is taken. */
   needsBase: FollowReport["needs"];
   readonly clock: () => number;
@@ -180,7 +182,7 @@ export class SnapshotPods {
     }
     const before = own.find(([, { whole }]) => whole !== undefined)?.[1].whole;
     const object = before?.object ?? `${id}-${this.started}.db`;
-    const whole = before ?? resultFor(object);
+    const whole = before ?? { ...resultFor(object), clusterID: this.clusterID };
     this.store.set(object, { id, whole: fault === "half" ? undefined : whole });
     this.needsBase = undefined;
     if (fault === "half") return { exitCode: 137, reason: "OOMKilled" };
@@ -196,7 +198,7 @@ function objectOf(pod: Start["pod"]): string {
   return uri.slice(uri.lastIndexOf("/") + 1);
 }
 
-function resultFor(object: string): SnapshotResult {
+export function resultFor(object: string): SnapshotResult {
   return {
     object,
     size: 20_512,

@@ -147,6 +147,23 @@ test("a byte that is flipped in the store is found by the next verification, and
   assert.equal(backedUp(sim), "True");
 });
 
+test("retention keeps the last snapshot that was found right until a newer one is", async () => {
+  const sim = await settled();
+  const verify = { schedule: "5-59/10 * * * *" };
+  plan(sim, { schedule: "*/10 * * * *", verify, retention: { keepLast: 1 } });
+  const { snapshots } = sim.env;
+  for (let waited = 0; snapshots.verified.length === 0 && waited < 30; waited++) await sim.pass(60_000);
+  const [right = ""] = snapshots.verified;
+  // Whatever is taken from now on is damaged in the store, before anybody looks.
+  for (let waited = 0; waited < 35; waited++) {
+    for (const name of snapshots.whole) if (name !== right) snapshots.damaged.add(name);
+    await sim.pass(60_000);
+    assert.ok(snapshots.whole.includes(right), `after ${waited} minutes: ${told(sim).join()}`);
+  }
+  assert.ok(snapshots.damaged.size >= 3);
+  assert.equal(backedUp(sim), "False");
+});
+
 const UNVERIFIED: Readonly<Record<string, { faults: SnapshotFault[]; reason: string; afterMs: number }>> = {
   "a process that ends without a word": { faults: ["silent"], reason: "Verified", afterMs: 90_000 },
   "a process that fails once": { faults: ["broken"], reason: "Verified", afterMs: 60_000 },

@@ -7,11 +7,13 @@ import type { EtcdMember } from "../../src/api/etcd-member.ts";
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
 import { quorum } from "../../src/core/quorum.ts";
 import { findCondition } from "../../src/core/status/condition.ts";
+import { serviceNames } from "../../src/operator/names.ts";
 import { isFenced } from "../../src/operator/records/member-object.ts";
 import type { Server } from "../models/etcd/server.ts";
+import { services } from "../models/kube/kinds/service.ts";
 import { json } from "../models/kube/object.ts";
-import { Violation } from "../oracles/oracle.ts";
-import type { OperatorSimulation } from "./simulation.ts";
+import { Violation, type Oracle } from "../oracles/oracle.ts";
+import { NAME, NAMESPACE, type Environment } from "./environment.ts";
 
 /**
  * A cluster at rest is looked at every 5 s, a call to a member that hangs takes 5 s more, a new operator waits 15 s for
@@ -23,12 +25,22 @@ const LOST = new Set(["DataGone", "QuorumLost"]);
 /** Nothing is to be done, because the spec says so. */
 const AT_REST = new Set(["Paused", "Hibernated", "Deleting"]);
 
+const CLIENT_SERVICE = `${NAMESPACE}/${serviceNames(NAME).client}`;
+
+/** The run that is judged. */
+interface Run {
+  readonly env: Environment;
+  readonly oracle: Oracle;
+  /** Some operator could have told. */
+  readonly attended: boolean;
+}
+
 export class StatusTruth {
-  readonly #sim: OperatorSimulation;
+  readonly #sim: Run;
   /** Since when each contradiction has lasted. */
   readonly #since = new Map<string, number>();
 
-  constructor(sim: OperatorSimulation) {
+  constructor(sim: Run) {
     this.#sim = sim;
   }
 
@@ -51,9 +63,16 @@ export class StatusTruth {
     const { status } = json(env.cluster()) as { status?: EtcdClusterStatus };
     const { voters, voterIDs, healthy } = oracle.truth();
     const running = env.world.network.all().filter((server) => server.runs);
-    // A process behind a wall serves those there, and nobody here: of it either may be said.
+    // A process behind a wall serves those there, and nobody here, and one in a Pod that is being deleted is about to go,
+    // and no Service leads to it: of both either may be said.
+    const ending = new Set(
+      env.memberPods().flatMap(({ metadata }) => (metadata.deletionTimestamp ? [metadata.name] : [])),
+    );
     const inSight = running.filter(
-      (server) => healthy.has(server.id) && !env.cutOff.includes(env.pods.nodeOf(server) ?? ""),
+      (server) =>
+        healthy.has(server.id) &&
+        !env.cutOff.includes(env.pods.nodeOf(server) ?? "") &&
+        !ending.has(server.config.name),
     ).length;
     const serves = (some: number) => voters > 0 && some >= quorum(voters);
     const hasAlarm = running.some(
@@ -61,7 +80,7 @@ export class StatusTruth {
     );
     const reported = (type: string) => findCondition(status?.conditions, type);
     const found: string[] = [...this.#ledByFenced(running, serves(inSight))];
-    const isShutOut = this.#isShutOut(voterIDs, healthy);
+    const isShutOut = this.#isShutOut(voterIDs, healthy) || this.#isUnopened(reported("Available")?.reason);
     for (const type of ["Quorate", "Available"]) {
       const { status: says, reason } = reported(type) ?? {};
       if (says === "True" && (!serves(healthy.size) || (type === "Available" && hasAlarm)))
@@ -82,6 +101,11 @@ export class StatusTruth {
     if (reason !== undefined && LOST.has(reason) && hasQuorumOfData(this.#sim))
       found.push(`the status says ${reason}, and a quorum of the data is there`);
     return found;
+  }
+
+  /** Clients of a new cluster are let in when its members are known to restart with their own data. */
+  #isUnopened(reason: string | undefined): boolean {
+    return reason === "Booting" && this.#sim.env.server.get(services, CLIENT_SERVICE) === undefined;
   }
 
   /** Some voter is fenced, and no other one serves: then clients are sent nowhere, and the cluster is not available. */
@@ -144,7 +168,7 @@ export class StatusTruth {
 }
 
 /** More than half of the voters, as the newest of them knows them, still have their data. */
-export function hasQuorumOfData({ env }: OperatorSimulation): boolean {
+export function hasQuorumOfData({ env }: Pick<Run, "env">): boolean {
   const kept = env.members().flatMap(({ metadata }) => env.subject.data(metadata.name) ?? []);
   const dirs = kept.filter(
     (dir) => !dir.unreadable && !dir.rolledBack && dir.clusterID === env.established(),

@@ -136,3 +136,15 @@ test("a Secret of somebody else's with the name of the keys stops nobody, and me
   assert.match(keysOf(sim).join(), /^[0-9a-f]{96}$/);
   assert.deepEqual(wrongWith(sim), []);
 });
+
+test("a key that is due again waits until every member has the present one", async () => {
+  const auth = { ...ENABLED, token: { ...JWT, keyLifetime: "15m" } };
+  const sim = new OperatorSimulation(
+    { ...BY_PASSWORD, auth, update: { strategy: "OnApproval" } },
+    { seed: 66 },
+  );
+  await sim.settle();
+  assert.deepEqual(numbersOf(sim), ["auth-token-1.key"]);
+  await sim.pass(35 * 60_000);
+  assert.deepEqual(numbersOf(sim), ["auth-token-1.key", "auth-token-2.key"], "nobody approved the roll");
+});

@@ -1,6 +1,7 @@
 /**
  * A client that writes all the time and remembers what was acknowledged. Whoever leads later must hold the
- * very entries that were acknowledged; a leader without them is a lost write (I10).
+ * very entries that were acknowledged; a leader without them is a lost write (I10). It also watches: where a cluster
+ * begins another life, what it goes on with must be compacted there, or it would take an older state for a newer (R24).
  */
 import type { Entry } from "../models/etcd/entry.ts";
 import type { Keys } from "../models/etcd/kv.ts";
@@ -14,6 +15,8 @@ export class Ledger {
   acknowledged = 0;
   refused = 0;
   #last: Entry | undefined;
+  /** Where its watch is, and in which cluster. */
+  #watched: { readonly clusterID: string; readonly revision: number } | undefined;
   #tries = 0;
 
   /** Older data was put back from outside: no cluster can hold what was written since. */
@@ -41,6 +44,15 @@ export class Ledger {
     return `${leader.config.name} leads without the write acknowledged at index ${last.index} of term ${last.term}`;
   }
 
+  /** The watch hears of a revision: how it travelled back in time, in words. */
+  #watches({ dir: { clusterID, state } }: Server, revision: number): string | undefined {
+    const before = this.#watched;
+    this.#watched = { clusterID, revision };
+    if (!before || before.clusterID === clusterID || state.compactRevision > before.revision)
+      return undefined;
+    return `a watch that had seen revision ${before.revision} goes on in another life of the cluster, at ${revision}, of which only ${state.compactRevision} is compacted`;
+  }
+
   /** Writes every `everyMs` through some member that serves, while `open` says that clients may. */
   writeEvery(
     everyMs: number,
@@ -50,18 +62,23 @@ export class Ledger {
       world: EtcdWorld;
       keys: Keys;
       open: () => boolean;
+      /** Its watch went on with older data. */
+      onTravel?: (what: string) => void;
     },
   ): void {
-    const { scheduler, random, world, keys, open } = around;
+    const { scheduler, random, world, keys, open, onTravel } = around;
     const again = () => {
       scheduler.after(everyMs, again);
       if (!open()) return;
       const servers = world.network.all().filter((server) => server.serving && server.runs && !server.frozen);
       if (servers.length === 0) return;
       try {
-        const { entry } = keys.put(random.pick(servers), `w${++this.#tries}`, 100);
+        const server = random.pick(servers);
+        const { entry, revision } = keys.put(server, `w${++this.#tries}`, 100);
         this.#last = entry;
         this.acknowledged++;
+        const travelled = this.#watches(server, revision);
+        if (travelled !== undefined) onTravel?.(travelled);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         this.refused++;

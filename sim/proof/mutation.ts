@@ -62,10 +62,10 @@ function reaches({ reached }: Covering, { file, start }: Mutant): boolean {
 }
 
 function testsFor(covering: readonly Covering[], mutant: Mutant): string[] {
-  const own = mutant.file.replace(/\.ts$/, ".test.ts");
+  const own = mutant.file.replace(/\.ts$/, ".");
   return covering
     .filter((one) => reaches(one, mutant))
-    .toSorted((a, b) => Number(b.test === own) - Number(a.test === own) || a.ms - b.ms)
+    .toSorted((a, b) => Number(b.test.startsWith(own)) - Number(a.test.startsWith(own)) || a.ms - b.ms)
     .map(({ test }) => test);
 }
 

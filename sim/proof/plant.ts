@@ -2,6 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { plantedAuthBugs } from "./planted-auth-bugs.ts";
 import { plantedBugs, type PlantedBug } from "./planted-bugs.ts";
+import { plantedClockBugs } from "./planted-clock-bugs.ts";
+import { plantedDataBugs } from "./planted-data-bugs.ts";
 import { plantedHarmBugs } from "./planted-harm-bugs.ts";
 import { plantedOperationBugs } from "./planted-operation-bugs.ts";
 import { plantedOperatorBugs } from "./planted-operator-bugs.ts";
@@ -12,8 +14,10 @@ export const lists: Readonly<Record<string, readonly PlantedBug[]>> = {
   rules: plantedBugs,
   operator: plantedOperatorBugs,
   harm: plantedHarmBugs,
+  clocks: plantedClockBugs,
   operations: plantedOperationBugs,
   auth: plantedAuthBugs,
+  data: plantedDataBugs,
 };
 
 export const allPlanted: readonly PlantedBug[] = Object.values(lists).flat();
@@ -25,7 +29,7 @@ export async function plant({ name, also, ...edit }: PlantedBug): Promise<Record
     const found = text.split(find).length - 1;
     if (found !== 1)
       throw new RangeError(
-        `${name}: the text to replace occurs ${found} times in ${file}: write the fault anew`,
+        `${name}: the text to replace occurs ${found} times in ${file}: write the fault again`,
       );
     replaced[file] = text.replace(find, () => replace);
   }

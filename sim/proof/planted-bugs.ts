@@ -32,12 +32,17 @@ export const situations = [
   "given-rotation",
   "issuer-rotation",
   "auth",
+  "operator-name",
+  "expired-ca",
   "tokens",
   "restore",
   "network-policy",
   "restore-in-place",
   "automatic",
   "adopt",
+  "snapshots",
+  "recover",
+  "followers",
 ] as const;
 
 export type Situation = (typeof situations)[number];
@@ -90,7 +95,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: 'record.boot === "New"',
   },
   {
-    name: "an existing cluster is begun anew when a volume is lost",
+    name: "an existing cluster is bootstrapped again when a volume is lost",
     breaks: "I3",
     file: "src/core/rules/first-boot.ts",
     find: "if (view.established) return [...permit(founders), ...tooLate(view)];",

@@ -1,6 +1,6 @@
 /**
  * Faults by which an operator harms intact members or reports what is not so: members taken for lost because it could
- * not create, reach or find something, wrong clocks, starts without memory, waits without end (H3, H15, H16). The same
+ * not create, reach or find something, starts without memory, waits without end (H3, H15, H16). The same
  * rules hold as for planted-bugs.ts.
  */
 import type { PlantedBug } from "./planted-bugs.ts";
@@ -26,6 +26,22 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     replace: "return [create(view, role)];",
   },
   {
+    name: "a recorded member is added to etcd although its Pod is rejected",
+    breaks: "H16",
+    situation: "refused",
+    file: "src/core/rules/finish-joins.ts",
+    find: "  if (blocked) return blocked;\n",
+    replace: "",
+  },
+  {
+    name: "nobody asks whether the Pod of a recorded member would be rejected",
+    breaks: "H16",
+    situation: "refused",
+    file: platform,
+    find: "const members = isOurTurn ? await this.#preflight.joiners(cluster, seen) : seen;",
+    replace: "const members = seen;",
+  },
+  {
     name: "new members are added although no certificate can be issued for them",
     breaks: "H16",
     situation: "refused",
@@ -48,6 +64,14 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     file: "src/operator/apply/apply-secrets.ts",
     find: "if (known === undefined && isPlaneInUse(plane, records, secrets)) {",
     replace: "if (known === undefined && records.length === 0 && isPlaneInUse(plane, records, secrets)) {",
+  },
+  {
+    name: "a member that serves is replaced, since only its kubelet is not heard of",
+    breaks: "H16",
+    situation: "refused",
+    file: "src/control/observe.ts",
+    find: "if (!runs && !isOverdue && !isTaken(workload)) return undefined;",
+    replace: "if (!runs && !isTaken(workload)) return undefined;",
   },
   // Absent from a cache is not gone.
   {
@@ -154,6 +178,22 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     replace: "return now >= since;",
   },
   {
+    name: "a kubelet's report counts more than the certificate that etcd shows",
+    breaks: "H3",
+    situation: "empty-start",
+    file: "src/operator/apply/start-latch.ts",
+    find: "else this.#disproven.add(uid);",
+    replace: "",
+  },
+  {
+    name: "where changes of a Pod are rejected, time counts more than the certificate that etcd shows",
+    breaks: "H3",
+    situation: "empty-start",
+    file: "src/operator/apply/start-latch.ts",
+    find: "if (this.#disproven.has(uid)) return false;",
+    replace: "if (this.#disproven.has(uid) && !this.#refusedAt.has(uid)) return false;",
+  },
+  {
     name: "a configuration counts as confirmed before the kubelet has seen it",
     breaks: "H3",
     situation: "empty-start",
@@ -255,49 +295,6 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     find: "return isEnding && spec.cluster === cluster && clusterUIDOf(member) !== uid;",
     replace: "return isEnding && clusterUIDOf(member) !== uid;",
   },
-  // Clocks.
-  {
-    name: "retries wait by the wall clock",
-    breaks: "H9",
-    situation: "clocks",
-    file: "src/control/loop.ts",
-    find: "const waiting = this.#retries.waiting(act.action, clock.monotonic());",
-    replace: "const waiting = this.#retries.waiting(act.action, clock.now());",
-    also: {
-      file: "src/control/loop.ts",
-      find: "this.#retries.failed(act.action, error, clock.monotonic());",
-      replace: "this.#retries.failed(act.action, error, clock.now());",
-    },
-  },
-  {
-    name: "how long a member has been down is counted by the wall clock",
-    breaks: "H16",
-    situation: "clocks",
-    file: "src/control/own-time.ts",
-    find: "return this.#clock.monotonic();\n",
-    replace: "return this.#clock.now();\n",
-    also: {
-      file: "src/control/own-time.ts",
-      find: "return Math.round(this.#origin + mark);",
-      replace: "return Math.round(mark);",
-    },
-  },
-  {
-    name: "how long a workload has run is told by its node's clock",
-    breaks: "H16",
-    situation: "clocks",
-    file: "src/control/observe.ts",
-    find: "return { ...workload, since: this.#time.wall(seen.at) };",
-    replace: "return workload;",
-  },
-  {
-    name: "certificates are valid from the moment at which they are issued",
-    breaks: "R45",
-    situation: "clocks",
-    file: "src/pki/plan.ts",
-    find: "(now - Math.min(BACKDATE_MS, lifeMs / 10))",
-    replace: "now",
-  },
   {
     name: "a certificate of the user is given to members whatever its names are",
     breaks: "R46",
@@ -311,16 +308,8 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     breaks: "I5",
     situation: "given",
     file: "src/operator/apply/issued.ts",
-    find: "const isAdopted = ownerReferences.some(({ uid }) => uid === owner);\n",
+    find: "const isAdopted = known !== undefined && isOwnedBy(known, owner);\n",
     replace: "const isAdopted = true;\n",
-  },
-  {
-    name: "certificates are issued by a clock that contradicts the API server's",
-    breaks: "R45",
-    situation: "clocks",
-    file: "src/operator/observe/clock-skew.ts",
-    find: "return Math.abs(this.aheadMs ?? 0) > BACKDATE_MS;",
-    replace: "return (this.aheadMs ?? 0) === Infinity;",
   },
   // What the status tells, and how members find each other.
   {
@@ -368,7 +357,7 @@ export const plantedHarmBugs: readonly PlantedBug[] = [
     name: "a NetworkPolicy keeps members from each other's peer port",
     breaks: "I1",
     file: "src/operator/render/network-policy.ts",
-    find: 'allowed([members], ["peer", "client"])',
+    find: 'allowed([present], ["peer", "client"])',
     replace: 'allowed([members], ["client"])',
     situation: "network-policy",
   },

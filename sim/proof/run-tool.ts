@@ -27,10 +27,15 @@ export interface ToolRun {
   readonly replaced?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly onLine?: (line: string) => void;
+  /** What it says when it has found something: it is ended then, since the rest may take long. */
+  readonly found?: RegExp;
 }
 
+/** Of a line that came in two pieces, the first. */
+const MOST_BEFORE = 500;
+
 /** `node <args>` from the root of the checkout. */
-export async function runTool({ args, limitMs, replaced, env, onLine }: ToolRun): Promise<Ended> {
+export async function runTool({ args, limitMs, replaced, env, onLine, found }: ToolRun): Promise<Ended> {
   const began = systemClock.monotonic();
   const folder = await mkdtemp(join(tmpdir(), "quorate-proof-"));
   try {
@@ -47,9 +52,14 @@ export async function runTool({ args, limitMs, replaced, env, onLine }: ToolRun)
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";
+    let hasFound = false;
     const take = (chunk: Buffer) => {
       const text = chunk.toString();
       output = `${output}${text}`.slice(-200_000);
+      if (found?.test(output.slice(-text.length - MOST_BEFORE))) {
+        hasFound = true;
+        child.kill("SIGKILL");
+      }
       if (onLine) for (const line of text.split("\n")) if (line.trim()) onLine(line);
     };
     child.stdout.on("data", take);
@@ -65,6 +75,7 @@ export async function runTool({ args, limitMs, replaced, env, onLine }: ToolRun)
     });
     limit.cancel();
     const ms = systemClock.monotonic() - began;
+    if (hasFound) return { code: 1, output, ms };
     if (isOverdue) return { code: undefined, output, ms };
     // A program that handles a signal ends with 128 and its number.
     const isInterrupted = code === null || code > SIGNALLED;

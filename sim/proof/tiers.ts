@@ -88,14 +88,14 @@ export const tiers: readonly Tier[] = [
     id: "enumerate-machine",
     title: "the same of the product on one machine, a sample",
     args: ["sim/main.ts", "--machine", "--enumerate", "--every", "8"],
-    limitMs: 10 * MINUTE,
+    limitMs: 30 * MINUTE,
     counts: PLANS,
   },
   {
     id: "enumerate-operator",
     title: "the same of the operator on Kubernetes, and every cache",
     args: ["sim/main.ts", "--operator", "--enumerate"],
-    limitMs: 10 * MINUTE,
+    limitMs: 90 * MINUTE,
     counts: PLANS,
   },
   {

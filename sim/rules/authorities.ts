@@ -3,7 +3,9 @@
  * and which CA issued what it shows, which changes a while after the file was written. Peers of which one does not accept
  * the other are apart.
  */
+import type { TLS } from "../../src/api/tls.ts";
 import type { Action } from "../../src/core/action.ts";
+import { isGiven, isSecure, modeOf } from "../../src/core/config/flags.ts";
 import type { AuthorityFacts, MemberTrust, Plane, RotationPhase } from "../../src/core/observation.ts";
 import type { MemberTemplate } from "../../src/core/record.ts";
 import { PLANES, trustOf } from "../../src/core/template/effective.ts";
@@ -31,6 +33,8 @@ export class ModelAuthorities {
   readonly #now: () => number;
   readonly #planes: OfPlanes<AuthorityFacts>;
   readonly #made: OfPlanes<number> = { client: 1, peer: 1 };
+  /** Back in phase Bundle from the one that follows. */
+  readonly #reversed = new Set<Plane>();
   readonly #leaves = new Map<string, OfPlanes<Leaf>>();
   readonly #trusts = new WeakMap<Server, OfPlanes<readonly string[]>>();
   readonly #startedAt = new WeakMap<Server, number>();
@@ -48,8 +52,23 @@ export class ModelAuthorities {
     this.#planes = { client: first("client"), peer: first("peer") };
   }
 
-  facts(): Readonly<OfPlanes<AuthorityFacts>> {
-    return { ...this.#planes };
+  /** As a spec with this TLS asks for it. Somebody else gives certificates at once, each source of a CA of its own. */
+  facts(tls: TLS): Readonly<OfPlanes<AuthorityFacts>> {
+    return { client: this.#asked("client", tls), peer: this.#asked("peer", tls) };
+  }
+
+  #asked(plane: Plane, tls: TLS): AuthorityFacts {
+    const facts = this.#planes[plane];
+    const { current, other, phase } = facts;
+    const successor = isGiven(tls, plane) ? `${plane} of ${modeOf(tls, plane)}` : undefined;
+    if (!isSecure(tls, plane) && isTheirs(current)) return facts;
+    const isRight = (ca: string) => (successor === undefined ? !isTheirs(ca) : ca === successor);
+    if (phase === "Steady" && !isRight(current))
+      return { ...facts, turn: "Begin", ...(successor !== undefined && { successor }) };
+    if (phase === "Bundle" && other !== undefined && !isRight(other))
+      return { ...facts, turn: this.#reversed.has(plane) ? "Reverse" : "Abort" };
+    const isLeft = phase === "Reissue" && !isRight(current) && other !== undefined && isRight(other);
+    return isLeft ? { ...facts, turn: "Reverse" } : facts;
   }
 
   /** From now on it is due. */
@@ -59,24 +78,60 @@ export class ModelAuthorities {
 
   /** False where the step was decided on another state. */
   advance(step: Extract<Action, { kind: "RotateAuthority" }>, now: number): boolean {
-    const { plane, to, operation } = step;
-    const { other, operation: asked, ...rest } = this.#planes[plane];
+    const { plane, to, operation, turn, successor } = step;
+    const { other, operation: asked, given: _given, otherGiven: _theirs, ...rest } = this.#planes[plane];
     const before = this.#planes[plane];
+    if (turn === "Replace") {
+      if (before.current !== step.current) return true;
+      const current = successor ?? `${plane}-${++this.#made[plane]}`;
+      const lasting = { expiresAt: Infinity, rotateAt: Infinity };
+      this.#planes[plane] = {
+        ...rest,
+        ...lasting,
+        phase: to,
+        since: now,
+        current,
+        ...theirs(current, undefined),
+      };
+      return true;
+    }
     if (before.phase === to) return true;
-    if (before.phase !== BEFORE[to] || before.current !== step.current) return false;
+    const from =
+      turn === "Abort" ? "Bundle" : turn !== "Reverse" ? BEFORE[to] : to === "Bundle" ? "Reissue" : "Bundle";
+    if (before.phase !== from || before.current !== step.current) return false;
+    this.#reversed.delete(plane);
+    if (turn === "Reverse" && to === "Bundle") this.#reversed.add(plane);
+    if (turn === "Reverse" || turn === "Abort") {
+      this.#planes[plane] = { ...before, phase: to, since: now };
+      return true;
+    }
     const kept = { ...rest, phase: to, since: now, ...(asked !== undefined && { operation: asked }) };
-    if (to === "Bundle")
+    const next = successor ?? `${plane}-${this.#made[plane] + 1}`;
+    if (to === "Bundle") {
+      if (successor === undefined) this.#made[plane]++;
       this.#planes[plane] = {
         ...rest,
         phase: to,
         since: now,
-        other: `${plane}-${++this.#made[plane]}`,
+        other: next,
         rotateAt: Infinity,
+        ...theirs(rest.current, next),
         ...(operation !== undefined && { operation }),
       };
-    else if (to === "Reissue")
-      this.#planes[plane] = { ...kept, current: other ?? rest.current, other: rest.current };
-    else this.#planes[plane] = to === "Drop" ? { ...kept, ...(other !== undefined && { other }) } : kept;
+    } else if (to === "Reissue")
+      this.#planes[plane] = {
+        ...kept,
+        current: other ?? rest.current,
+        other: rest.current,
+        ...theirs(other ?? rest.current, rest.current),
+      };
+    else if (to === "Drop")
+      this.#planes[plane] = {
+        ...kept,
+        ...(other !== undefined && { other }),
+        ...theirs(rest.current, other),
+      };
+    else this.#planes[plane] = { ...kept, ...theirs(rest.current, undefined) };
     return true;
   }
 
@@ -99,15 +154,16 @@ export class ModelAuthorities {
     this.#leaves.delete(member);
   }
 
-  /** A process reads its CAs once (R45). A record that names none is from before the first rotation. */
+  /** A process reads its CAs once (R45). A record that names none is of the one that signs. */
   started(server: Server, template: MemberTemplate): void {
-    const trust = (plane: Plane) => trustOf(template, plane) ?? [`${plane}-1`];
+    const trust = (plane: Plane) => trustOf(template, plane) ?? [this.#planes[plane].current];
     this.#startedAt.set(server, this.#now());
     this.#trusts.set(server, { client: trust("client"), peer: trust("peer") });
   }
 
   seen(server: Server): Readonly<OfPlanes<MemberTrust>> {
     const on = (plane: Plane): MemberTrust => {
+      if (plane === "peer" && !listensWithTLS(server)) return {};
       const { phase, current, other } = this.#planes[plane];
       const newcomer = phase === "Bundle" ? other : current;
       const shows = this.#shown(server, plane);
@@ -127,7 +183,8 @@ export class ModelAuthorities {
   }
 
   apart(a: Server, b: Server): boolean {
-    return !this.#accepts(a, b) || !this.#accepts(b, a);
+    const isEncrypted = listensWithTLS(a) || listensWithTLS(b);
+    return isEncrypted && (!this.#accepts(a, b) || !this.#accepts(b, a));
   }
 
   #accepts(server: Server, other: Server): boolean {
@@ -144,4 +201,17 @@ export class ModelAuthorities {
     const leaf = this.#leaves.get(server.config.name)?.[plane];
     return leaf && (this.#now() >= leaf.at + WRITTEN_AFTER_MS ? leaf.issuer : leaf.before);
   }
+}
+
+function isTheirs(ca: string): boolean {
+  return ca.includes(" of ");
+}
+
+function theirs(current: string, other: string | undefined): Pick<AuthorityFacts, "given" | "otherGiven"> {
+  const isOther = other !== undefined && isTheirs(other);
+  return { ...(isTheirs(current) && { given: true }), ...(isOther && { otherGiven: true }) };
+}
+
+function listensWithTLS({ config }: Server): boolean {
+  return config.listenPeerURLs.some((url) => url.startsWith("https:"));
 }

@@ -75,7 +75,7 @@ export class Backups {
     const agoMs = this.#now() - job.endsAt;
     const { name, denied } = job;
     const ended = denied
-      ? ({ is: "failed", agoMs, reason: "StoreDenied", message: "denied", told: true } as const)
+      ? ({ is: "failed", agoMs, reason: "StoreDenied", message: "denied", reported: true } as const)
       : ({ is: "succeeded", agoMs, taken: { uri: `s3://backups/${uid}`, revision: 7 } } as const);
     const state = agoMs < 0 ? ({ is: "running", pod: `${name}-x` } as const) : ended;
     return [{ name, uid: `${uid}-job`, task: "save", attempt: 1, deleting: false, state }];

@@ -11,7 +11,10 @@ import { mustStayQuiet } from "../oracles/quiet.ts";
 import { Simulation } from "./simulation.ts";
 
 export type Move =
-  | { readonly edit: Partial<EtcdClusterSpecInput> }
+  /** Goes on when it is done, or as soon as `until` is so. */
+  | { readonly edit: Partial<EtcdClusterSpecInput>; readonly until?: (sim: Simulation) => boolean }
+  /** No member can start for so long. */
+  | { readonly outageMs: number }
   | { readonly fault: FaultName; readonly member?: string }
   | { readonly operate: OperationTask };
 
@@ -21,6 +24,8 @@ export interface Scenario {
   readonly moves: readonly Move[];
   /** A schedule takes snapshots of it. */
   readonly backups?: boolean;
+  /** Not on one machine, which has no Secrets, and starts members itself. */
+  readonly rulesOnly?: true;
 }
 
 const RESTORE = { source: { s3: { bucket: "backups", key: "demo.db" } } };
@@ -36,6 +41,20 @@ const TASKS: { readonly [Name in OperationName]: TaskOf<Name> } = {
   rotateCertificates: { kind: "rotateCertificates", ca: true },
   collectReport: { kind: "collectReport" },
 };
+
+function haveCertificates({ world, objects }: Simulation): boolean {
+  const servers = world.network.all().filter(({ runs, config }) => runs && config.dialsTLS);
+  return servers.length === objects.records.size;
+}
+
+function outage(sim: Simulation, ms: number): void {
+  for (const name of sim.objects.records.keys()) inflict(sim, "disk-full", name);
+  sim.pass(ms);
+  inflict(sim, "disk-freed");
+}
+
+/** The longest that a move takes to what is waited for. */
+const UNTIL_MS = 600_000;
 
 export const scenarios: readonly Scenario[] = [
   { name: "create 3", spec: { replicas: 3, version: "3.6.16" }, moves: [] },
@@ -125,6 +144,27 @@ export const scenarios: readonly Scenario[] = [
     moves: [{ edit: { tls: {} } }, { edit: { tls: { peer: { mode: "Disabled" } } } }],
   },
   {
+    name: "peers from plaintext to TLS, and nobody runs for minutes when all have certificates",
+    spec: { replicas: 3, version: "3.6.16", tls: { peer: { mode: "Disabled" } } },
+    moves: [{ edit: { tls: {} }, until: haveCertificates }, { outageMs: 600_000 }],
+    rulesOnly: true,
+  },
+  {
+    name: "peers from TLS to plaintext, and nobody runs for minutes from then on",
+    spec: { replicas: 3, version: "3.6.16" },
+    moves: [{ edit: { tls: { peer: { mode: "Disabled" } } }, until: () => true }, { outageMs: 600_000 }],
+    rulesOnly: true,
+  },
+  {
+    name: "peers from plaintext to certificates of one's own and back",
+    rulesOnly: true,
+    spec: { replicas: 3, version: "3.6.16", tls: { peer: { mode: "Disabled" } } },
+    moves: [
+      { edit: { tls: { peer: { mode: "Secrets", secrets: { member: "peers" } } } } },
+      { edit: { tls: { peer: { mode: "Disabled" } } } },
+    ],
+  },
+  {
     name: "client certificates no longer required, and again",
     spec: { replicas: 3, version: "3.6.16", tls: { transition: { proceed: "After", after: "5s" } } },
     moves: [
@@ -164,19 +204,28 @@ export function endsOf(operations: Iterable<Pick<OperationFacts, "name" | "statu
 
 export const rulesWorld: World<Scenario, EffectFaults> = {
   scenarios,
-  plans: (_, effects, every) => crashesAndLostReplies(effects, every, "crash"),
+  plans: (_, { effects }, every) => crashesAndLostReplies(effects, every, "crash"),
   play({ spec, moves, backups }, seed, faults = {}) {
     const sim = new Simulation(spec, { seed, faults });
     if (backups) sim.objects.backups.begin();
     sim.settle();
     for (const move of moves) {
-      if ("edit" in move) sim.edit(move.edit);
+      if ("edit" in move) {
+        sim.edit(move.edit);
+        const { until } = move;
+        for (let ms = 0; until && !until(sim) && ms < UNTIL_MS; ms += 5) sim.pass(5);
+        if (until) continue;
+      } else if ("outageMs" in move) outage(sim, move.outageMs);
       else if ("operate" in move) sim.operate(move.operate);
       else inflict(sim, move.fault, move.member);
       sim.settle();
     }
     const failed = [...sim.objects.operations.values()].find(({ status }) => status.phase === "Failed");
     if (failed) throw new Violation("operations", `${failed.name} failed: ${failed.status.message}`);
+    // What was tried just then may count as failed; but nobody is to be lost by it.
+    const { voters, healthy } = sim.oracle.truth();
+    if (moves.some((move) => "outageMs" in move) && healthy.size < voters)
+      throw new Violation("end state", `${healthy.size} of ${voters} voters came back`);
     const wrong = faultsOf(sim);
     if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
     if (sim.converged) mustStayQuiet(sim);

@@ -80,7 +80,7 @@ export function observe(
       highestLeftover: Math.max(0, ...[...objects.volumes.keys(), ...pods.names()].map(ordinalIn)),
       unavailableVersions: {},
       clashes: [],
-      authorities: objects.authorities.facts(),
+      authorities: objects.authorities.facts(objects.cluster.spec.tls),
       ...(memory.reissuedFor.size > 0 && { reissuedFor: Object.fromEntries(memory.reissuedFor) }),
     },
     operations: operationsOf(objects, memory),

@@ -8,7 +8,7 @@ import { shouldRun } from "../../src/core/assess/should-run.ts";
 import type { Act, Action, Decision } from "../../src/core/action.ts";
 import { decide } from "../../src/core/decide.ts";
 import type { Observation } from "../../src/core/observation.ts";
-import { tellOperations } from "../../src/core/operations/tell.ts";
+import { reportOperations } from "../../src/core/operations/report.ts";
 import { decideSnapshots } from "../../src/core/snapshots/decide.ts";
 import { snapshotWorld } from "../../src/core/snapshots/world.ts";
 import { viewOf, type MemberView, type View } from "../../src/core/view.ts";
@@ -106,7 +106,7 @@ export class Operator {
     const step = this.#step(decision.act, view);
     if (step === "done") return STEP_MS;
     if (this.#applyOrFail(view)) return STEP_MS;
-    if (this.#tell(view, decision)) return STEP_MS;
+    if (this.#report(view, decision)) return STEP_MS;
     if (this.#keepSnapshots(view, decision)) return STEP_MS;
     const due = [decision.lookAgainAt, step?.retryAt].flatMap((at) =>
       at === undefined ? [] : [at - this.#now()],
@@ -117,7 +117,7 @@ export class Operator {
   /** Done, or the failure because of which it waits. */
   #step(act: Act | undefined, view: View): "done" | Failure | undefined {
     const { retries } = this.#memory;
-    retries.keepOnly(act?.action);
+    retries.keepOnly(act?.action, this.#now());
     if (!act) return undefined;
     const waiting = retries.waiting(act.action, this.#now());
     if (waiting) return waiting;
@@ -151,18 +151,18 @@ export class Operator {
   }
 
   /** Why operations wait, and reports; the words alone are no reason to write. */
-  #tell(view: View, decision: Decision): boolean {
+  #report(view: View, decision: Decision): boolean {
     const { objects } = this.#hands;
-    const told = tellOperations(view, decision, undefined).filter(({ wordsOnly }) => !wordsOnly);
-    for (const { write } of told) {
+    const reported = reportOperations(view, decision, undefined).filter(({ wordsOnly }) => !wordsOnly);
+    for (const { write } of reported) {
       const { operation, resourceVersion, status } = write;
       try {
-        this.#effects.run(`tell ${operation}`, () => objects.report(operation, resourceVersion, status));
+        this.#effects.run(`report ${operation}`, () => objects.report(operation, resourceVersion, status));
       } catch (error) {
         if (!(error instanceof ReplyLost) && !(error instanceof Conflict)) throw error;
       }
     }
-    return told.length > 0;
+    return reported.length > 0;
   }
 
   #keepSnapshots(view: View, decision: Decision): boolean {

@@ -184,7 +184,7 @@ export async function exploreDependent(
   return reports;
 }
 
-function someOf(node: SchemaNode, most: number): Value[] {
+export function someOf(node: SchemaNode, most: number): Value[] {
   const all = valuesOf(node);
   return (["valid", "boundary", "hostile"] as const).flatMap((is) =>
     all.filter((one) => one.is === is).slice(0, is === "hostile" ? 3 * most : most),
@@ -192,7 +192,7 @@ function someOf(node: SchemaNode, most: number): Value[] {
 }
 
 /** The least spec with the value in its place. */
-function specWith(least: Json, { steps }: Field, value: unknown): Json {
+export function specWith(least: Json, { steps }: Field, value: unknown): Json {
   const put = (base: unknown, [first, ...more]: readonly string[]): unknown => {
     if (first === undefined) return value;
     if (first === ITEM) return [put(items(base)[0], more)];

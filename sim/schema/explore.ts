@@ -157,7 +157,7 @@ export class Explorer {
   async #applyAndRevert(trial: Trial): Promise<void> {
     const { sim, before } = await this.#ready();
     if (!this.#edit(sim, trial)) {
-      if (trial.answer === "kept") await this.#anew(trial);
+      if (trial.answer === "kept") await this.#beginWith(trial);
       return;
     }
     if (trial.answer === "same") return await this.#mustBeAsBefore(sim, before);
@@ -213,7 +213,7 @@ export class Explorer {
   }
 
   /** What no cluster may change to, one may begin with. */
-  async #anew(trial: Trial): Promise<void> {
+  async #beginWith(trial: Trial): Promise<void> {
     const sim = new OperatorSimulation(trial.spec as unknown as EtcdClusterSpecInput, { seed: 1 });
     await sim.settle(BOUND_MS);
     mustBe(sim, []);

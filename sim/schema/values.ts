@@ -45,6 +45,7 @@ const WORDS: readonly string[] = [
   "192.0.2.0/24",
   "2001:db8::/32",
   "/var/lib/quorate",
+  "demo.0a1b2c3d/demo-1.4e5f6a7b",
   "example.com/internal",
   "kubernetes.io/hostname",
   "GOGC",

@@ -1,5 +1,6 @@
 /** Good and bad ways to start a cluster from a snapshot. */
-import type { Example } from "./examples.ts";
+import type { Example } from "./example.ts";
+import { pointExamples } from "./point-examples.ts";
 
 const S3 = { bucket: "backups", key: "prod/demo.db" };
 
@@ -30,6 +31,40 @@ export const bootstrapExamples: readonly Example[] = [
     title: "another checksum than that of the EtcdSnapshot",
     path: "spec.bootstrap.restore.snapshot",
     bad: restore({ snapshot: "nightly", source: undefined, checksum: "a".repeat(64) }),
+  },
+  ...pointExamples.map(({ title, at, bad, good }) => ({
+    title,
+    path: `spec.bootstrap.restore.pointInTime${at}`,
+    bad: restore({ source: undefined, pointInTime: bad }),
+    good: restore({ source: undefined, pointInTime: good }),
+  })),
+  {
+    title: "a point in time and a snapshot",
+    path: "spec.bootstrap.restore",
+    bad: restore({ pointInTime: { revision: 7, schedule: "nightly" } }),
+  },
+  {
+    title: "the checksum of a point in time",
+    path: "spec.bootstrap.restore.checksum",
+    bad: restore({
+      source: undefined,
+      pointInTime: { revision: 7, schedule: "nightly" },
+      checksum: "a".repeat(64),
+    }),
+  },
+  {
+    title: "another key than that of the schedule",
+    path: "spec.bootstrap.restore.encryption",
+    bad: restore({
+      source: undefined,
+      pointInTime: { revision: 7, schedule: "nightly" },
+      encryption: { keySecret: "key" },
+    }),
+    good: restore({
+      source: undefined,
+      pointInTime: { revision: 7, destination: { s3: { bucket: "backups" } } },
+      encryption: { keySecret: "key" },
+    }),
   },
   {
     title: "a bucket with its scheme",

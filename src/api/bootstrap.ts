@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { encryptionSchema } from "./destination.ts";
 import { objectName } from "./labels.ts";
+import { restorePointSchema } from "./point-in-time.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { integerOrText, text } from "./scalars.ts";
 import { placeSchema, storeFields } from "./stores.ts";
@@ -65,6 +66,10 @@ const bumpFormat: Rule<number | string> = {
   check: (bump) => bump === "Auto" || bump === "None" || /^[1-9][0-9]{0,14}$/.test(String(bump)),
 };
 
+/** Here and in an EtcdOperation. */
+export const POINT_MEANING =
+  "The state of a cluster at a revision or a time. An EtcdSnapshot of it is built first, from a snapshot and the recorded changes, and deleted with its object when the restore has ended.";
+
 const restoreFields = z.strictObject({
   snapshot: objectName().optional().meta({
     kubernetesOnly: "refuse",
@@ -72,6 +77,7 @@ const restoreFields = z.strictObject({
       "Name of an EtcdSnapshot in the same namespace that has succeeded. Where it is, its checksum and its encryption key follow from it.",
   }),
   source: sourceSchema.optional().describe("Where the snapshot is, if it is not that of an EtcdSnapshot."),
+  pointInTime: restorePointSchema.optional().describe(POINT_MEANING),
   checksum: checksumSchema()
     .optional()
     .describe(
@@ -85,22 +91,23 @@ const restoreFields = z.strictObject({
   revisionBump: withRules(integerOrText(), bumpFormat)
     .optional()
     .describe(
-      "How far to raise the revision, with everything before marked as compacted, so that clients with an open watch see a compaction and read again instead of missing changes. Auto, the default, adds 1000000000. None keeps the revision: only for clusters that nothing watches.",
+      "How far to raise the revision, with everything before marked as compacted, so that clients with an open watch see a compaction and read again instead of missing changes. Auto, the default, adds at least 1000000000, and so much that the revision is above that of every cluster that was restored before from an EtcdSnapshot, also from the same one; to a snapshot that is named by source it is added on top of the snapshot's own. None keeps the revision: only for clusters that nothing watches.",
     ),
 });
 
 type RestoreFields = z.output<typeof restoreFields>;
 
 /** What names a snapshot, here and in an EtcdOperation. */
-type Named = Pick<RestoreFields, "snapshot" | "source" | "checksum" | "encryption">;
+type Named = Pick<RestoreFields, "snapshot" | "source" | "pointInTime" | "checksum" | "encryption">;
 
-export const snapshotOrSource: Rule<Named> = {
-  cel: "has(self.snapshot) != has(self.source)",
-  message: "restore must name either snapshot (an EtcdSnapshot) or source (a place)",
-  check: ({ snapshot, source }) => (snapshot === undefined) !== (source === undefined),
+const oneOrigin: Rule<Named> = {
+  cel: "[has(self.snapshot), has(self.source), has(self.pointInTime)].exists_one(given, given)",
+  message: "restore must name exactly one of snapshot (an EtcdSnapshot), source (a place) and pointInTime",
+  check: ({ snapshot, source, pointInTime }) =>
+    [snapshot, source, pointInTime].filter((given) => given !== undefined).length === 1,
 };
 
-export const snapshotSaysIt: Rule<Named> = {
+const snapshotSaysIt: Rule<Named> = {
   cel: "!has(self.snapshot) || (!has(self.checksum) && !has(self.encryption))",
   fieldPath: ".snapshot",
   message: "the EtcdSnapshot says its checksum and its key: remove checksum and encryption",
@@ -108,7 +115,24 @@ export const snapshotSaysIt: Rule<Named> = {
     snapshot === undefined || (checksum === undefined && encryption === undefined),
 };
 
-export const restoreSchema = withRules(restoreFields, snapshotOrSource, snapshotSaysIt);
+const pointHasNoChecksum: Rule<Named> = {
+  cel: "!has(self.pointInTime) || !has(self.checksum)",
+  fieldPath: ".checksum",
+  message: "the snapshot of a point in time is built first, so its checksum is not known: remove checksum",
+  check: ({ pointInTime, checksum }) => pointInTime === undefined || checksum === undefined,
+};
+
+const scheduleSaysIt: Rule<Named> = {
+  cel: "!has(self.pointInTime) || !has(self.pointInTime.schedule) || !has(self.encryption)",
+  fieldPath: ".encryption",
+  message: "the EtcdSnapshotSchedule says its key: remove encryption",
+  check: ({ pointInTime, encryption }) => pointInTime?.schedule === undefined || encryption === undefined,
+};
+
+/** What has to be so of everything that names a snapshot. */
+export const NAMED_RULES = [oneOrigin, snapshotSaysIt, pointHasNoChecksum, scheduleSaysIt] as const;
+
+export const restoreSchema = withRules(restoreFields, ...NAMED_RULES);
 
 export const bootstrapSchema = z.strictObject({
   restore: restoreSchema.describe(
@@ -119,7 +143,15 @@ export const bootstrapSchema = z.strictObject({
 export type Restore = z.output<typeof restoreSchema>;
 export type RestoreSource = NonNullable<Restore["source"]>;
 /** What a member is restored from: where it is is known. */
-export type RestoreRecipe = Restore & { readonly source: RestoreSource };
+export type RestoreRecipe = Restore & {
+  readonly source: RestoreSource;
+  /** Of the snapshot, where it is known before it is read. */
+  readonly revision?: number | undefined;
+  /** What the revision is raised to at least by `revisionBump: Auto`; settled once, when the member is recorded. */
+  readonly raiseTo?: number | undefined;
+  /** Asked for by the spec, so that it has to fit the quota; what a recovery or a restore in place begins from is taken. */
+  readonly fitsQuota?: boolean | undefined;
+};
 
 /** What stands in the way of a restore, as far as code has to tell it. */
 export const RESTORE_FAULTS = [
@@ -141,11 +173,16 @@ export const RESTORE_FAULTS = [
   "version",
   /** There is too little room for it. */
   "space",
+  /** The database in it is larger than the quota of the cluster. */
+  "quota",
   /** What the spec says cannot be understood. */
   "invalid",
   "failed",
 ] as const;
 export type RestoreFault = (typeof RESTORE_FAULTS)[number];
+
+/** Another attempt may come to something else. */
+export const PASSING_FAULTS: ReadonlySet<RestoreFault> = new Set(["unreachable", "failed"]);
 
 interface Restored {
   readonly version: string;

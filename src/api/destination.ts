@@ -91,7 +91,7 @@ export const destinationSchema = placeSchema(
 
 export const encryptionSchema = z.strictObject({
   keySecret: objectName().describe(
-    `Name of a Secret whose key \`${ENCRYPTION_KEY}\` has the encryption key: 32 bytes, raw, hexadecimal or base64.`,
+    `Name of a Secret whose key \`${ENCRYPTION_KEY}\` has the encryption key: 32 bytes, raw, hexadecimal or base64. Former keys, to read what they have encrypted, may follow in further lines.`,
   ),
 });
 

@@ -44,29 +44,65 @@ const rangeSchema = z.strictObject({
   most: count().describe("At most so many."),
 });
 
+const restorePlanHash = () =>
+  text(16)
+    .optional()
+    .describe("Hash of the plan to restore it: an EtcdOperation with restore.approve of this value runs it.");
+
+const lostSeconds = () =>
+  count()
+    .optional()
+    .describe(
+      "Everything that would be lost was written within at most so many seconds before quorum was lost; absent if the operator does not know.",
+    );
+
 export const recoverySchema = z.strictObject({
   plan: text(16).describe(
     "Hash of this plan: an EtcdOperation with recoverQuorum.approve of this value runs it.",
   ),
-  survivor: text(63).describe("The member whose data is taken: of those left, its log knows most."),
+  survivor: text(63).describe(
+    "The member to recover from: of the remaining members, the one with the newest log.",
+  ),
   message: text(1024).describe("What would be done and what would be lost, in one sentence."),
   revision: rangeSchema.describe("The revision that the data of the survivor reaches."),
   lostRevisions: rangeSchema
     .optional()
     .describe("Revisions that the operator has seen and that would be lost; absent if it does not know."),
+  lostSeconds: lostSeconds(),
+  preferred: z
+    .enum(["Survivor", "Snapshot", "PointInTime"])
+    .optional()
+    .describe("Which alternative spec.recovery.prefer asks for, of those that there are."),
   snapshot: z
     .strictObject({
       name: text(253).describe("Name of the EtcdSnapshot."),
+      plan: restorePlanHash(),
       revision: count().describe("The revision that it has."),
       takenAt: timestamp().optional().describe("When it was taken."),
       verifiedAt: timestamp().optional().describe("When it was last restored and found right."),
       lostRevisions: count()
         .optional()
         .describe("Revisions that the operator has seen and that it has not; absent if it does not know."),
+      lostSeconds: lostSeconds(),
     })
     .optional()
     .describe(
-      "The alternative to the survivor: of the EtcdSnapshots of this cluster, the one with the highest revision. `kubectl etcd restore <snapshot> <cluster>` restores it in place.",
+      "An alternative to the survivor: of the EtcdSnapshots of this cluster, the one with the highest revision. `kubectl etcd recover quorum <cluster> --plan <plan>` restores it in place.",
+    ),
+  pointInTime: z
+    .strictObject({
+      schedule: text(253).describe("Name of the EtcdSnapshotSchedule that recorded the changes."),
+      plan: restorePlanHash(),
+      revision: count().describe("The revision up to which they were recorded."),
+      time: timestamp().optional().describe("Up to when."),
+      lostRevisions: count()
+        .optional()
+        .describe("Revisions that the operator has seen and that it has not; absent if it does not know."),
+      lostSeconds: lostSeconds(),
+    })
+    .optional()
+    .describe(
+      "An alternative to the survivor, if a schedule with incremental has recorded more than the newest EtcdSnapshot has: the snapshot of it is built and restored in place.",
     ),
   members: z
     .array(
@@ -144,7 +180,7 @@ export const etcdClusterStatusSchema = z.strictObject({
   quotaFullAt: timestamp()
     .optional()
     .describe(
-      "When the database will reach its quota if its data grows on as in the last hours. Absent if it does not grow, if it has been seen for less than 15 minutes, or if that is more than 30 days away.",
+      "When the database will reach its quota if its data keeps growing as in the last hours. Absent if it does not grow, if it has been seen for less than 15 minutes, or if that is more than 30 days away.",
     ),
   recovery: recoverySchema
     .optional()
@@ -164,7 +200,7 @@ export const etcdClusterStatusSchema = z.strictObject({
     .optional()
     .meta({ "x-kubernetes-list-type": "atomic" })
     .describe(
-      "What of the spec is allowed but seldom meant, with the field; and what around the cluster needs attention, such as clocks that differ.",
+      "Settings of the spec that are allowed but seldom meant, with the field; and warnings about the environment, such as clock skew.",
     ),
   notApplicable: z
     .array(text(256))

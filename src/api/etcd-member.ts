@@ -284,7 +284,7 @@ export const etcdMemberStatusSchema = z.strictObject({
     .describe(
       "Resources of its etcd container, where they are not those of the record: an autoscaler, a LimitRange or a person changed them. They stay until pod.resources of the EtcdCluster changes.",
     ),
-  conditions: conditionsSchema.optional().describe("Ready, and what stands in its way."),
+  conditions: conditionsSchema.optional().describe("Condition Ready, with the reason if it is False."),
 });
 
 export const etcdMemberSchema = withRules(

@@ -3,11 +3,12 @@
  * its status is the record of what was done, from which any controller continues.
  */
 import { z } from "zod";
-import { checksumSchema, snapshotOrSource, snapshotSaysIt, sourceSchema } from "./bootstrap.ts";
+import { checksumSchema, NAMED_RULES, POINT_MEANING, sourceSchema } from "./bootstrap.ts";
 import { encryptionSchema } from "./destination.ts";
 import { CLUSTER_NAME_PATTERN, LONGEST_CLUSTER_NAME } from "./etcd-cluster.ts";
 import { objectName } from "./labels.ts";
 import { API_VERSION, conditionsSchema, metadataSchema, timestamp } from "./metadata.ts";
+import { restorePointSchema } from "./point-in-time.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
 import { OPERATION_PHASES, OPERATIONS, type OperationName } from "./status-words.ts";
@@ -80,6 +81,7 @@ const restoreSchema = withRules(
         "Name of an EtcdSnapshot in the same namespace that has succeeded. Where it is, its checksum and its encryption key follow from it. Rejected on one machine.",
       ),
     source: sourceSchema.optional().describe("Where the snapshot is, if it is not that of an EtcdSnapshot."),
+    pointInTime: restorePointSchema.optional().describe(POINT_MEANING),
     checksum: checksumSchema()
       .optional()
       .describe("SHA-256 of the plain snapshot, before compression and encryption."),
@@ -88,14 +90,18 @@ const restoreSchema = withRules(
       .describe(
         "The key of an encrypted snapshot; a snapshot that is not encrypted is then not restored. Rejected on one machine, where the key comes from QUORATE_SNAPSHOT_KEY.",
       ),
+    recovery: withRules(text(16), planHash)
+      .optional()
+      .describe(
+        "Hash of the plan in status.recovery of the cluster that this is an alternative to: if quorum has returned or what the members hold has changed before they are stopped, the operation ends and no data is changed.",
+      ),
     approve: withRules(text(16), planHash)
       .optional()
       .describe(
         "Hash of the plan, as the command `restore` shows it. Without it the operation is rejected, and its message has the plan with its hash.",
       ),
   }),
-  snapshotOrSource,
-  snapshotSaysIt,
+  ...NAMED_RULES,
 );
 
 const notBoth: Rule<{ ca?: boolean | undefined; tokenKey?: boolean | undefined }> = {
@@ -160,7 +166,7 @@ const operationFields = {
     })
     .optional()
     .describe(
-      "Recovers a cluster whose quorum is lost for good from the data of the member that knows most, as the plan of this hash in the status of the cluster says. Writes that only lost members had are lost. It is rejected if the plan has changed.",
+      "Recovers a cluster whose quorum is lost for good from the data of the member that has the newest log, as the plan of this hash in the status of the cluster says. Writes that only lost members had are lost. It is rejected if the plan has changed.",
     ),
   restore: restoreSchema
     .optional()
@@ -282,7 +288,7 @@ export const etcdOperationSchema = z.strictObject({
   status: etcdOperationStatusSchema
     .optional()
     .meta({ default: { observedGeneration: -1 } })
-    .describe("What became of the task."),
+    .describe("Phase, steps and result of the task."),
 });
 
 export type EtcdOperationSpec = z.output<typeof operationSpecFields>;

@@ -178,7 +178,7 @@ export const etcdSnapshotScheduleSchema = withRules(
     status: etcdSnapshotScheduleStatusSchema
       .optional()
       .meta({ default: { observedGeneration: -1 } })
-      .describe("What became of it."),
+      .describe("The last and the next snapshot, and conditions."),
   }),
   nameIsShort,
 );

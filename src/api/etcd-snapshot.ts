@@ -7,9 +7,9 @@ import { destinationSchema, encryptionSchema } from "./destination.ts";
 import { CLUSTER_NAME_PATTERN, LONGEST_CLUSTER_NAME } from "./etcd-cluster.ts";
 import { objectName } from "./labels.ts";
 import { API_VERSION, conditionsSchema, metadataSchema, timestamp } from "./metadata.ts";
+import { pointSchema } from "./point-in-time.ts";
 import { withRules, type Rule } from "./rule.ts";
 import { int, text } from "./scalars.ts";
-import { pattern } from "./stores.ts";
 import { SNAPSHOT_PHASES, VERIFICATION_PHASES } from "./status-words.ts";
 
 /** What a snapshot and a schedule of snapshots say alike about how one is taken. */
@@ -35,37 +35,10 @@ export const takingFields = {
     .describe("After so many seconds an attempt is stopped and the snapshot has failed; 21600 if absent."),
 };
 
-const pointFields = z.strictObject({
-  revision: int(1, Number.MAX_SAFE_INTEGER).optional().describe("The state of the cluster at this revision."),
-  time: timestamp()
-    .optional()
-    .describe("The state that had been received by this time, such as 2026-11-17T08:29:00Z."),
-  clusterID: withRules(
-    text(16),
-    pattern("^[0-9a-f]{1,16}$", "must be etcd's ID of a cluster, up to 16 lower-case hexadecimal digits"),
-  )
-    .optional()
-    .describe("etcd's ID of the cluster, where the folder has snapshots of several."),
-  etcdVersion: withRules(
-    text(32),
-    pattern("^3[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)$", "must be a version of etcd, such as 3.6.16"),
-  )
-    .optional()
-    .describe(
-      "The etcd that changes are replayed with: of the minor version that wrote the snapshot before the point. That of the EtcdCluster if absent.",
-    ),
-});
-
-const onePoint: Rule<z.output<typeof pointFields>> = {
-  cel: "has(self.revision) != has(self.time)",
-  message: "set either revision or time",
-  check: ({ revision, time }) => (revision === undefined) !== (time === undefined),
-};
-
 const snapshotSpecFields = z.strictObject({
   cluster: text(LONGEST_CLUSTER_NAME).describe("Name of the EtcdCluster, in the same namespace."),
   ...takingFields,
-  pointInTime: withRules(pointFields, onePoint)
+  pointInTime: pointSchema
     .optional()
     .describe(
       "Builds the snapshot of a point in time instead of taking one of the cluster, which does not have to exist any more: from a snapshot in the destination, and the changes that a schedule with incremental (or `quorate snapshot follow`) has recorded there. The result is an ordinary snapshot in the same folder, to be restored by its name.",
@@ -80,7 +53,7 @@ const snapshotSpecFields = z.strictObject({
     .enum(["Retain", "Delete"])
     .optional()
     .describe(
-      "What becomes of the object in the store when this EtcdSnapshot is deleted. Retain if absent. This field may be changed.",
+      "What happens to the object in the store when this EtcdSnapshot is deleted. Retain if absent. This field may be changed.",
     ),
 });
 
@@ -168,7 +141,7 @@ export const etcdSnapshotStatusSchema = z.strictObject({
     .enum(SNAPSHOT_PHASES)
     .optional()
     .describe(
-      "Pending: it waits. Running: it is being taken. Succeeded: it is in the store, whole. Failed and Rejected: there is none, or a verification found it damaged. Deleting: its object is being deleted.",
+      "Pending: it waits. Running: it is being taken. Succeeded: the complete snapshot is in the store. Failed and Rejected: there is none, or a verification found it damaged. Deleting: its object is being deleted.",
     ),
   reason: text(64).optional().describe("Why it is in this phase: one word for machines."),
   message: text(1024).optional().describe("Why it is in this phase, as a sentence."),
@@ -179,7 +152,7 @@ export const etcdSnapshotStatusSchema = z.strictObject({
   startedAt: timestamp().optional().describe("When it was started."),
   completedAt: timestamp().optional().describe("When it succeeded, failed or was rejected."),
   ...snapshotFactsFields,
-  verification: verificationSchema.optional().describe("How far its verification is, or what it came to."),
+  verification: verificationSchema.optional().describe("The progress of its verification, or its result."),
   verifiedAt: timestamp().optional().describe("When it was last restored and found right."),
   rto: text(32)
     .optional()
@@ -202,7 +175,7 @@ export const etcdSnapshotSchema = z.strictObject({
   status: etcdSnapshotStatusSchema
     .optional()
     .meta({ default: { observedGeneration: -1 } })
-    .describe("What became of it."),
+    .describe("Phase and result of the snapshot."),
 });
 
 export type SnapshotVerification = z.output<typeof verificationSchema>;

@@ -3,26 +3,12 @@
  * validation, the tests with a real API server on that: both have to say the same.
  */
 import { bootstrapExamples } from "./bootstrap-examples.ts";
+import type { Change, Example } from "./example.ts";
 import { API_VERSION } from "./metadata.ts";
 import { networkPolicyExamples } from "./network-policy-examples.ts";
 import { podExamples } from "./pod-examples.ts";
 import { storageExamples } from "./storage-examples.ts";
 import { tlsExamples } from "./tls-examples.ts";
-
-export interface Example {
-  /** What the bad one does wrong. */
-  readonly title: string;
-  /** Where the error is reported. */
-  readonly path: string;
-  /** Put on top of a minimal cluster. */
-  readonly bad: Change;
-  /** The same, put right. Absent where the minimal cluster is. */
-  readonly good?: Change;
-  /** The cluster before the change, for rules about changes. */
-  readonly old?: Change;
-}
-
-export type Change = { readonly name?: string; readonly spec?: Record<string, unknown> };
 
 /** The smallest valid cluster, with a change on top: objects are merged, everything else replaced. */
 export function exampleCluster(change: Change = {}): Record<string, unknown> {
@@ -43,7 +29,7 @@ const digest = (digit: string): string => `sha256:${digit.repeat(64)}`;
 /** One or more for every rule. */
 export const ruleExamples: readonly Example[] = [
   {
-    title: "auth enabled without a word on what the published client credentials may do",
+    title: "auth enabled without stating what the published client credentials may do",
     path: "spec.auth.clientRoles",
     bad: spec({ auth: { enabled: true } }),
     good: spec({ auth: { enabled: true, clientRoles: [] } }),

@@ -3,7 +3,7 @@
  * refused on the cluster already, where the one who wrote it can see it.
  */
 import { withRules, type Rule } from "./rule.ts";
-import { stringMap, text } from "./scalars.ts";
+import { shared, stringMap, text } from "./scalars.ts";
 
 const LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN = `${LABEL}([.]${LABEL})*`;
@@ -17,30 +17,34 @@ const matches = (pattern: string, message: string): Rule<string> => ({
 });
 
 /** The name of an object that has to exist, such as a Secret or a class. */
-export const objectName = () =>
+export const objectName = shared(() =>
   withRules(
     text(253),
     matches(SUBDOMAIN, "must be a valid object name: use lower-case letters, digits, dashes and dots"),
-  );
+  ),
+);
 
-export const objectKind = () =>
-  withRules(text(63), matches("[A-Z][A-Za-z0-9]*", "must be the kind of a resource, like ClusterIssuer"));
+export const objectKind = shared(() =>
+  withRules(text(63), matches("[A-Z][A-Za-z0-9]*", "must be the kind of a resource, like ClusterIssuer")),
+);
 
 /** The same, or empty: without any. */
-export const objectNameOrNone = () =>
+export const objectNameOrNone = shared(() =>
   withRules(
     text(253),
     matches(
       `(${SUBDOMAIN})?`,
       "must be a valid object name: use lower-case letters, digits, dashes and dots",
     ),
-  );
+  ),
+);
 
-export const containerName = () =>
+export const containerName = shared(() =>
   withRules(
     text(63),
     matches(LABEL, "must be a valid container name: use lower-case letters, digits and dashes"),
-  );
+  ),
+);
 
 type Texts = Record<string, string>;
 

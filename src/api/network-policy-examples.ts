@@ -1,5 +1,5 @@
 /** Good and bad specs for the rules about NetworkPolicies; part of the list in examples.ts. */
-import type { Change, Example } from "./examples.ts";
+import type { Change, Example } from "./example.ts";
 
 const policy = (networkPolicy: Record<string, unknown>): Change => ({ spec: { networkPolicy } });
 const clients = (...peers: Record<string, unknown>[]): Change => policy({ enabled: true, clients: peers });
@@ -7,13 +7,13 @@ const pods = { podSelector: { matchLabels: { app: "shop" } } };
 
 export const networkPolicyExamples: readonly Example[] = [
   {
-    title: "a policy without a word on who may still connect",
+    title: "a policy that does not state who may still connect",
     path: "spec.networkPolicy.clients",
     bad: policy({ enabled: true }),
     good: policy({ enabled: true, clients: [] }),
   },
   {
-    title: "a peer that names nobody",
+    title: "a peer that names no source",
     path: "spec.networkPolicy.clients[0]",
     bad: clients({}),
     good: clients({ podSelector: {} }),

@@ -28,7 +28,7 @@ const peerFields = z.strictObject({
   ipBlock: z
     .strictObject({
       cidr: cidr().describe("Address range."),
-      except: z.array(cidr()).max(MOST_PEERS).optional().describe("Ranges in it that are not meant."),
+      except: z.array(cidr()).max(MOST_PEERS).optional().describe("CIDR ranges to exclude."),
     })
     .optional()
     .describe("Addresses outside the Kubernetes cluster."),

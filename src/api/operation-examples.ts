@@ -3,6 +3,7 @@
  */
 import type { EtcdOperation, EtcdOperationSpec } from "./etcd-operation.ts";
 import { API_VERSION } from "./metadata.ts";
+import { pointExamples } from "./point-examples.ts";
 
 export interface OperationExample {
   readonly title: string;
@@ -81,6 +82,27 @@ export const operationExamples: readonly OperationExample[] = [
     spec: restore({ file: { path: "/backups/a.db" } }, { checksum: "a".repeat(64) }),
   },
   { title: "a restore of an EtcdSnapshot", spec: { restore: { snapshot: "nightly", approve: PLAN } } },
+  ...pointExamples.flatMap(({ title, at, bad, good }) => [
+    { title, spec: { restore: { pointInTime: bad } }, refusedAt: `spec.restore.pointInTime${at}` },
+    { title: `not ${title}`, spec: { restore: { pointInTime: good, approve: PLAN } } },
+  ]),
+  {
+    title: "a restore to a point in time with a checksum",
+    spec: { restore: { pointInTime: { revision: 7, schedule: "nightly" }, checksum: "a".repeat(64) } },
+    refusedAt: "spec.restore.checksum",
+  },
+  {
+    title: "a restore to a point in time with another key than that of the schedule",
+    spec: {
+      restore: { pointInTime: { revision: 7, schedule: "nightly" }, encryption: { keySecret: "key" } },
+    },
+    refusedAt: "spec.restore.encryption",
+  },
+  {
+    title: "a restore to a point in time and from a place",
+    spec: restore({ s3: S3 }, { pointInTime: { revision: 7, schedule: "nightly" } }),
+    refusedAt: "spec.restore",
+  },
   {
     title: "a restore of an encrypted snapshot",
     spec: restore({ s3: S3 }, { encryption: { keySecret: "key" } }),

@@ -1,7 +1,7 @@
 /**
  * Good and bad specs for the rules about Pods, Services and the objects they name; part of the list in examples.ts.
  */
-import type { Change, Example } from "./examples.ts";
+import type { Change, Example } from "./example.ts";
 
 const spec = (fields: Record<string, unknown>): Change => ({ spec: fields });
 const pod = (fields: Record<string, unknown>): Change => spec({ pod: fields });
@@ -33,7 +33,7 @@ export const podExamples: readonly Example[] = [
     good: pod({ resources: { requests: { cpu: "1500m", memory: 1024 }, limits: { memory: "1Ki", cpu: 2 } } }),
   },
   {
-    title: "a resource that nobody has",
+    title: "a resource that no node has",
     path: "spec.pod.resources.limits",
     bad: pod({ resources: { limits: { disk: "1Gi" } } }),
     good: pod({ resources: { limits: { "ephemeral-storage": "1Gi", "example.com/nic": 1 } } }),

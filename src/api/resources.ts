@@ -279,7 +279,7 @@ export const etcdUsers: Resource = {
   plural: "etcdusers",
   shortNames: ["eu"],
   summary:
-    "A user of etcd's authentication in one cluster. It is applied while the cluster has spec.auth.enabled; what differs in etcd is put right within 30 seconds. Deleting it deletes the user in etcd.",
+    "A user of etcd's authentication in one cluster. It is applied while the cluster has spec.auth.enabled; differences in etcd are corrected within 30 seconds. Deleting it deletes the user in etcd.",
   schema: etcdUserSchema,
   columns: [
     { name: "Cluster", type: "string", jsonPath: ".spec.cluster" },
@@ -306,7 +306,7 @@ export const etcdRoles: Resource = {
   plural: "etcdroles",
   shortNames: ["er"],
   summary:
-    "A role of etcd's authentication in one cluster: the keys that its users may read and write. It is applied while the cluster has spec.auth.enabled; what differs in etcd is put right within 30 seconds. Deleting it deletes the role in etcd, once no EtcdUser and no spec.auth.clientRoles names it.",
+    "A role of etcd's authentication in one cluster: the keys that its users may read and write. It is applied while the cluster has spec.auth.enabled; differences in etcd are corrected within 30 seconds. Deleting it deletes the role in etcd, once no EtcdUser and no spec.auth.clientRoles names it.",
   schema: etcdRoleSchema,
   columns: [
     { name: "Cluster", type: "string", jsonPath: ".spec.cluster" },

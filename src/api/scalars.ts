@@ -8,9 +8,22 @@ import { DURATION_PATTERN, parseDuration } from "./duration.ts";
 import { parseQuantity, QUANTITY_PATTERN, type Quantity } from "./quantity.ts";
 import { withRules, type Rule } from "./rule.ts";
 
-export const text = (max: number) => z.string().max(max);
+/** The same schema for the same bounds: each that zod makes takes a kilobyte and more for as long as we run. */
+export function shared<Bounds extends readonly number[], Schema>(
+  make: (...bounds: Bounds) => Schema,
+): (...bounds: Bounds) => Schema {
+  const made = new Map<string, Schema>();
+  return (...bounds) => {
+    const key = bounds.join();
+    const schema = made.get(key) ?? make(...bounds);
+    made.set(key, schema);
+    return schema;
+  };
+}
 
-export const int = (min: number, max: number) => z.int().min(min).max(max);
+export const text = shared((max: number) => z.string().max(max));
+
+export const int = shared((min: number, max: number) => z.int().min(min).max(max));
 
 /** A map of strings, such as labels. */
 export const stringMap = (maxEntries: number, value: z.ZodString) =>
@@ -31,16 +44,16 @@ const anyQuantity: Rule<Quantity> = {
   check: (value) => parseQuantity(value) !== undefined && !String(value).startsWith("-"),
 };
 
-const intOrString = () => z.union([z.int(), text(64)]).meta({ "x-kubernetes-int-or-string": true });
+const intOrString = shared(() => z.union([z.int(), text(64)]).meta({ "x-kubernetes-int-or-string": true }));
 
 /** The pattern is checked before any rule, so that no rule has to parse what would take seconds. */
-const boundedQuantity = () => intOrString().meta({ pattern: QUANTITY_PATTERN });
+const boundedQuantity = shared(() => intOrString().meta({ pattern: QUANTITY_PATTERN }));
 
 /** More than zero. */
-export const quantity = () => withRules(boundedQuantity(), positiveQuantity);
+export const quantity = shared(() => withRules(boundedQuantity(), positiveQuantity));
 
 /** Zero allowed, as in resource requests. */
-export const quantityOrZero = () => withRules(boundedQuantity(), anyQuantity);
+export const quantityOrZero = shared(() => withRules(boundedQuantity(), anyQuantity));
 
 /** An integer or a string, without a rule of its own. */
 export const integerOrText = intOrString;
@@ -51,7 +64,7 @@ const anyDuration: Rule<string> = {
   check: (value) => parseDuration(value) !== undefined,
 };
 
-export const duration = () => withRules(text(32), anyDuration);
+export const duration = shared(() => withRules(text(32), anyDuration));
 
 /**
  * CEL for a comparison of durations that holds when one of them is malformed: the field's own rule

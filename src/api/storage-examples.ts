@@ -1,7 +1,7 @@
 /**
  * Good and bad specs for the rules about volumes; part of the list in examples.ts.
  */
-import type { Change, Example } from "./examples.ts";
+import type { Change, Example } from "./example.ts";
 
 const spec = (fields: Record<string, unknown>): Change => ({ spec: fields });
 const storage = (fields: Record<string, unknown>): Change => spec({ storage: fields });
@@ -93,6 +93,34 @@ export const storageExamples: readonly Example[] = [
     path: "spec.storage.adopt",
     bad: storage({ medium: "Memory", adopt: { clusterID: "4a5d" } }),
     good: storage({ adopt: { clusterID: "4a5d" } }),
+  },
+  {
+    title: "directories to adopt that do not match any member",
+    path: "spec.storage.adopt",
+    bad: storage({ medium: "HostPath", hostPath: "/data", adopt: { clusterID: "4a5d" } }),
+    good: storage({
+      medium: "HostPath",
+      hostPath: "/data",
+      adopt: { clusterID: "4a5d", directories: [{ node: "node-a", path: "demo.5c7e/demo-1.0f4a" }] },
+    }),
+  },
+  {
+    title: "directories to adopt by a token",
+    path: "spec.storage.adopt",
+    bad: storage({
+      medium: "HostPath",
+      hostPath: "/data",
+      adopt: { token: "5c7e-1", directories: [{ node: "node-a", path: "demo.5c7e/demo-1.0f4a" }] },
+    }),
+  },
+  {
+    title: "a directory to adopt elsewhere on its node",
+    path: "spec.storage.adopt.directories[0].path",
+    bad: storage({
+      medium: "HostPath",
+      hostPath: "/data",
+      adopt: { clusterID: "4a5d", directories: [{ node: "node-a", path: "../../etc" }] },
+    }),
   },
   {
     title: "volumes to adopt when the cluster exists",

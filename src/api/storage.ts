@@ -2,7 +2,7 @@
  * Where members keep their data, how much of it, and what happens to it afterwards.
  */
 import { z } from "zod";
-import { adoptIsKept, adoptOnlyPersistent, adoptSchema } from "./adopt.ts";
+import { adoptDirectories, adoptDirectoriesByID, adoptDurable, adoptIsKept, adoptSchema } from "./adopt.ts";
 import { labelSelectorSchema } from "./affinity.ts";
 import { objectNameOrNone } from "./labels.ts";
 import { quantity, text } from "./scalars.ts";
@@ -50,7 +50,7 @@ const storageFields = z.strictObject({
   size: quantity().default(DEFAULT_SIZE).meta({
     kubernetesOnly: "warn",
     description:
-      "Size of each member's volume. It must hold the database, the write-ahead log and a second copy of the database during defragmentation. A larger size expands the volume in place if the storage class supports it; otherwise, and for a smaller size, members are replaced one at a time.",
+      "Size of each member's volume. It must hold the database, the write-ahead log and a second copy of the database during defragmentation. A larger size expands the volume in place if the storage class supports it; otherwise, and for a smaller size, members are replaced one at a time. On Memory and Ephemeral every other size replaces members; on HostPath the size has no effect.",
   }),
   className: objectNameOrNone().optional().meta({
     kubernetesOnly: "warn",
@@ -89,7 +89,7 @@ const storageFields = z.strictObject({
   adopt: adoptSchema.optional().meta({
     kubernetesOnly: "refuse",
     description:
-      "Start from the volumes that a deleted cluster of the same name and namespace left, with their data, instead of as an empty cluster. Only with medium Persistent. What the volumes hold is read first; if they do not belong together or to a cluster of this name, nothing is started, and the status says why. Read once: it can be set only when the EtcdCluster is created, and not be changed.",
+      "Start from the volumes that a deleted cluster of the same name and namespace left, with their data, instead of as an empty cluster. With medium Persistent, or HostPath with directories. What the volumes hold is read first; if they do not belong together or to a cluster of this name, nothing is started, and the status says why. Read once: it can be set only when the EtcdCluster is created, and not be changed.",
   }),
   retention: retentionSchema.prefault({}).describe("What happens to volumes that are no longer needed."),
 });
@@ -141,7 +141,9 @@ export const storageSchema = withRules(
   hostPathAbsolute,
   classNameOnlyPersistent,
   claimFieldsOnlyPersistent,
-  adoptOnlyPersistent,
+  adoptDurable,
+  adoptDirectories,
+  adoptDirectoriesByID,
   adoptIsKept,
 );
 

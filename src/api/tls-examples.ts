@@ -1,11 +1,9 @@
 /**
  * Good and bad specs for the rules about TLS; part of the list in examples.ts.
  */
-import type { Change, Example } from "./examples.ts";
+import type { Change, Example } from "./example.ts";
 
 const spec = (fields: Record<string, unknown>): Change => ({ spec: fields });
-
-const ISSUERS = { server: { name: "a" }, operator: { name: "b" } };
 
 export const tlsExamples: readonly Example[] = [
   {
@@ -33,41 +31,11 @@ export const tlsExamples: readonly Example[] = [
     good: spec({ tls: { extraSANs: ["64:ff9b::10.0.0.1"] } }),
   },
   {
-    title: "plain text for clients whose certificates cert-manager issues",
-    path: "spec.tls",
-    old: spec({ tls: { client: { mode: "CertManager", certManager: ISSUERS } } }),
-    bad: spec({ tls: { mode: "Disabled" } }),
-    good: spec({ tls: { mode: "Managed" } }),
-  },
-  {
-    title: "certificates of one's own for peers of a cluster without encryption",
-    path: "spec.tls",
-    old: spec({ tls: { mode: "Disabled" } }),
-    bad: spec({ tls: { mode: "Disabled", peer: { mode: "Secrets", secrets: { member: "a" } } } }),
-    good: spec({ tls: { mode: "Disabled", peer: { mode: "Managed" } } }),
-  },
-  {
     title: "plain text for clients while users are known by certificates",
     path: "spec.tls",
     old: spec({ auth: { enabled: true, clientRoles: [] } }),
     bad: spec({ auth: { enabled: true, clientRoles: [] }, tls: { client: { mode: "Disabled" } } }),
     good: spec({ auth: { enabled: true, clientRoles: [] }, tls: { client: { mode: "Managed" } } }),
-  },
-  {
-    title: "certificates of one's own for clients of a cluster without encryption",
-    path: "spec.tls",
-    old: spec({ tls: { mode: "Disabled" } }),
-    bad: spec({
-      tls: { mode: "Disabled", client: { mode: "Secrets", secrets: { server: "a", operator: "b" } } },
-    }),
-    good: spec({ tls: { mode: "Disabled", client: { mode: "Managed" } } }),
-  },
-  {
-    title: "plain text for peers whose certificates are the user's",
-    path: "spec.tls",
-    old: spec({ tls: { peer: { mode: "Secrets", secrets: { member: "a" } } } }),
-    bad: spec({ tls: { peer: { mode: "Disabled" } } }),
-    good: spec({ tls: { peer: { mode: "CertManager", certManager: { member: { name: "a" } } } } }),
   },
   {
     title: "client certificates no longer required while users are known by them",
@@ -95,7 +63,7 @@ export const tlsExamples: readonly Example[] = [
     good: spec({
       tls: {
         mode: "Secrets",
-        client: { secrets: { server: "a", operator: "b", trustedCA: "c" } },
+        client: { secrets: { server: "a", operator: "b", gateway: "e", trustedCA: "c" } },
         peer: { secrets: { member: "d" } },
       },
     }),
@@ -153,7 +121,7 @@ export const tlsExamples: readonly Example[] = [
     good: spec({ tls: { managed: { caLifetime: "4320h" } } }),
   },
   {
-    title: "lifetimes of certificates that nobody issues",
+    title: "lifetimes of certificates that Quorate does not issue",
     path: "spec.tls.managed",
     bad: spec({ tls: { mode: "Disabled", managed: {} } }),
     good: spec({ tls: { mode: "Disabled", peer: { mode: "Managed" }, managed: {} } }),

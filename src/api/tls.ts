@@ -15,8 +15,8 @@ const modeOfPlane = (name: string) =>
     .optional()
     .describe(
       name === "client"
-        ? "TLS mode of client connections. Defaults to tls.mode. Can be changed while spec.auth is not enabled. Between Disabled and Managed, members serve clients in both ways until tls.transition allows to stop the previous one. Between Managed, Secrets and CertManager, the CA is rotated to that of the other source."
-        : "TLS mode of peer connections. Defaults to tls.mode. Can be changed. Between Disabled and Managed, members are restarted twice, one at a time: to have certificates, and to listen with TLS; or the reverse. Between Managed, Secrets and CertManager, the CA is rotated to that of the other source.",
+        ? "TLS mode of client connections. Defaults to tls.mode. Can be changed while spec.auth is not enabled. From and to Disabled, members serve clients in both ways until tls.transition allows to stop the previous one. Between Managed, Secrets and CertManager, the CA is rotated to that of the other source."
+        : "TLS mode of peer connections. Defaults to tls.mode. Can be changed. From and to Disabled, members are restarted twice, one at a time: to have certificates, and to listen with TLS; or the reverse. Between Managed, Secrets and CertManager, the CA is rotated to that of the other source.",
     );
 
 const FILES = "tls.crt (with intermediates, if any), tls.key and ca.crt";
@@ -43,6 +43,11 @@ const clientPlane = z.strictObject({
       operator: objectName().describe(
         `Secret with the client certificate of the operator: ${FILES}. It needs the extended key usage clientAuth. Its CA need not be that of the servers.`,
       ),
+      gateway: objectName()
+        .optional()
+        .describe(
+          `Secret with the client certificate of etcd's HTTP gateway (JSON), which connects to its own member: ${FILES}. It needs the extended key usage clientAuth and no common name, and its CA must be one of trustedCA. Without it the gateway uses the server's certificate, which has to have the usage clientAuth as well. Members are restarted to use it.`,
+        ),
       trustedCA: objectName()
         .optional()
         .describe(
@@ -59,14 +64,14 @@ const clientPlane = z.strictObject({
     .strictObject({
       server: issuerRef("the certificates that members show to clients"),
       operator: issuerRef(
-        "client certificates: the operator's, and the one in the Secret that status.clientSecret names. Every certificate that its CA signs is accepted from clients",
+        "client certificates: the operator's, the one in the Secret that status.clientSecret names, and those of members' HTTP gateways, which have no common name. Every certificate that its CA signs is accepted from clients",
       ),
     })
     .optional()
     .meta({
       kubernetesOnly: "refuse",
       description:
-        "Issuers of cert-manager, with mode CertManager. Quorate creates a Certificate for each member, one for itself and one for clients; cert-manager issues and renews them.",
+        "Issuers of cert-manager, with mode CertManager. Quorate creates two Certificates for each member, one of them for its HTTP gateway, one for itself and one for clients; cert-manager issues and renews them.",
     }),
 });
 
@@ -159,7 +164,7 @@ const tlsFields = z.strictObject({
   mode: tlsModeSchema
     .default("Managed")
     .describe(
-      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Secrets: certificates of your own, from the Secrets in client.secrets and peer.secrets; on Kubernetes only. CertManager: certificates that cert-manager issues, by client.certManager and peer.certManager; on Kubernetes only. Disabled: plaintext. On a running cluster it can be changed between Managed and each of the others, and between Secrets and CertManager.",
+      "Managed: Quorate creates a certificate authority for the cluster and rotates its certificates. Secrets: certificates of your own, from the Secrets in client.secrets and peer.secrets; on Kubernetes only. CertManager: certificates that cert-manager issues, by client.certManager and peer.certManager; on Kubernetes only. Disabled: plaintext. Can be changed on a running cluster.",
     ),
   client: clientPlane
     .optional()
@@ -206,33 +211,6 @@ type TLSFields = z.output<typeof tlsFields>;
 export const planeMode = (self: string, plane: "client" | "peer"): string =>
   `(has(${self}.${plane}) && has(${self}.${plane}.mode) ? ${self}.${plane}.mode : ${self}.mode)`;
 
-/** Both can be had at once, and whatever is needed of either is made here. */
-const CHANGEABLE: readonly TLSMode[] = ["Disabled", "Managed"];
-const changeable = (self: string, plane: "client" | "peer") =>
-  `${planeMode(self, plane)} in [${CHANGEABLE.map((mode) => `'${mode}'`).join(", ")}]`;
-/** From one source to another: a rotation of the CA. */
-const staysSecure = (plane: "client" | "peer") =>
-  `(${planeMode("self", plane)} != 'Disabled' && ${planeMode("oldSelf", plane)} != 'Disabled')`;
-const mayChange = (plane: "client" | "peer", tls: TLSFields, old: TLSFields) => {
-  const modes = [tls, old].map((one) => one[plane]?.mode ?? one.mode);
-  return (
-    modes[0] === modes[1] ||
-    modes.every((mode) => mode !== "Disabled") ||
-    modes.every((mode) => CHANGEABLE.includes(mode))
-  );
-};
-const celMayChange = (plane: "client" | "peer") =>
-  `(${planeMode("self", plane)} == ${planeMode("oldSelf", plane)} || ${staysSecure(plane)} || (${changeable("self", plane)} && ${changeable("oldSelf", plane)}))`;
-
-/** What counts is the mode of each plane, wherever it is written. */
-const securityIsKept: Rule<TLSFields> = {
-  cel: [celMayChange("client"), celMayChange("peer")].join(" && "),
-  transition: true,
-  message:
-    "this change of the TLS mode is not possible on a running cluster: from Disabled, change to Managed first, and from there to Secrets or CertManager; the other way round likewise",
-  check: (tls, old) => old === undefined || (mayChange("client", tls, old) && mayChange("peer", tls, old)),
-};
-
 /** Exactly the source that the mode names. */
 const sourceOf = (
   plane: "client" | "peer",
@@ -265,7 +243,6 @@ const rotationIsPossible: Rule<TLSFields> = {
 
 export const tlsSchema = withRules(
   tlsFields,
-  securityIsKept,
   sourceOf("client", "Secrets", "secrets"),
   sourceOf("client", "CertManager", "certManager"),
   sourceOf("peer", "Secrets", "secrets"),

@@ -121,6 +121,12 @@ const recoveryFields = z.strictObject({
     .describe(
       "Who approves the plan in status.recovery when quorum is lost for good. Manual, if absent: a person. Automatic: the operator, if the data of every lost member is proven to be gone for repair.memberLostAfter, at most maxLostRevisions would be lost, and no other recovery began within an hour; else a person.",
     ),
+  prefer: z
+    .enum(["Survivor", "Snapshot"])
+    .optional()
+    .describe(
+      "What the plan in status.recovery prefers, and Automatic approves first. Survivor, if absent: the data of the member that is left. Snapshot: the newest EtcdSnapshot or recorded change of this cluster, restored in place; if there is none, or Automatic may not take it, the survivor. Either can be approved by the hash of its plan.",
+    ),
   maxLostRevisions: int(0, Number.MAX_SAFE_INTEGER)
     .optional()
     .describe(

@@ -48,7 +48,7 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
     [
       clientMode === "Disabled",
       "spec.tls",
-      "clients use plaintext: everyone on the network can read and write the data",
+      "clients use plaintext: any client on the network can read and write the data",
     ],
     [
       spec.auth?.enabled === true && isBelowAuthFloor(spec.version),
@@ -58,7 +58,7 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
     [
       spec.auth?.enabled === true && clientMode === "Disabled",
       "spec.auth",
-      "clients use plaintext: everyone on the network can read passwords and tokens",
+      "clients use plaintext: any client on the network can read passwords and tokens",
     ],
     [
       clientMode === "Disabled" && tls.clientAuth === "None",
@@ -93,7 +93,7 @@ export function clusterWarnings(spec: EtcdClusterSpec): ApiError[] {
     [
       clientMode !== "Disabled" && tls.clientAuth === "None",
       "spec.tls.clientAuth",
-      "clients need no certificate: everyone who can reach etcd can read and write the data",
+      "clients need no certificate: any client that can reach etcd can read and write the data",
     ],
   ];
   return warnings.filter(([applies]) => applies).map(([, path, message]) => ({ path, message }));

@@ -8,6 +8,7 @@ import { commandOf } from "./called.ts";
 import { durationOf } from "./duration.ts";
 import type { Flag, Flags } from "./flag.ts";
 import { UsageError, type CliIo } from "./io.ts";
+import { nearestFlag } from "./parse.ts";
 import { flagsOf, type VerbData } from "./verb-data.ts";
 
 type Value = string | number | boolean | readonly string[] | undefined;
@@ -66,11 +67,8 @@ export function parseCommandLine(
 type Fail = (message: string) => UsageError;
 
 function unknownFlag(rawName: string, flags: Flags): string {
-  const word = rawName.replace(/^-+/, "");
-  const names = Object.keys(flags);
-  const near = names.find((name) => word.length > 2 && name.startsWith(word)) ?? nearest(word, names);
-  const hint = near === undefined || !rawName.startsWith("--") ? "" : `; did you mean --${near}?`;
-  return `unknown flag ${rawName}${hint}`;
+  const hint = nearestFlag(rawName, Object.keys(flags));
+  return `unknown flag ${rawName}${hint === undefined ? "" : `; ${hint}`}`;
 }
 
 function textOf(

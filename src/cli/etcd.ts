@@ -1,14 +1,16 @@
 /**
  * `quorate etcd`: installs etcd of a pinned version into the cache, lists what there is, and tells where.
  */
-import { parseArgs } from "node:util";
 import { cacheDir, listCached, totalSize } from "../etcd/install/cache.ts";
 import { ensureEtcd, findEtcd, type InstalledEtcd } from "../etcd/install/ensure.ts";
 import { EtcdInstallError } from "../etcd/install/errors.ts";
 import type { InstallProgress } from "../etcd/install/progress.ts";
 import { etcdPins, type EtcdSource } from "../etcd/versions.ts";
 import { commandOf } from "./called.ts";
+import { EXIT } from "./exit.ts";
+import { examplesOf, exitCodesOf } from "./help.ts";
 import { UsageError, type CliIo } from "./io.ts";
+import { oneOf, parseFlags } from "./parse.ts";
 import { table } from "./table.ts";
 
 export const summary = "install, list and locate supported etcd versions";
@@ -26,13 +28,23 @@ A version is 3.6.16, or 3.6 for the newest supported patch of 3.6. \`install\` u
   go       a static build from Go modules; needs Go 1.21 or later
   debian   Debian's packages, unpacked without installing them
 
+\`path\` prints the directory and installs nothing; it exits with 1 if the version is not installed.
+
 Options:
       --source <source>   use only this source; may be repeated
   -o, --output json       print JSON
   -h, --help
 
-\`path\` prints the directory and installs nothing; it exits with 1 if the version is not installed.
+${examplesOf(EXAMPLES, command)}
+
+${exitCodesOf([EXIT.done, EXIT.failed, EXIT.usage, EXIT.interrupted])}
 `;
+
+const EXAMPLES = [
+  { does: "Install the newest supported patch of 3.6", line: "etcd install 3.6" },
+  { does: "What is installed, and where", line: "etcd list" },
+  { does: "The directory of its programs", line: "etcd path 3.6" },
+];
 
 const SOURCES: readonly EtcdSource[] = ["dir", "path", "release", "go", "debian"];
 
@@ -43,7 +55,9 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   if (action === "list" && version === undefined) return await list(io, parsed.json);
   if (action === "list") throw new UsageError("`etcd list` takes no version");
   if (action !== "install" && action !== "path") {
-    throw new UsageError(`choose one of install, list or path${action ? ` (got ${action})` : ""}`);
+    const hint =
+      action === undefined ? "" : ` (got ${action}; ${oneOf(action, ["install", "list", "path"])})`;
+    throw new UsageError(`choose one of install, list or path${hint}`);
   }
   if (version === undefined) throw new UsageError(`\`etcd ${action}\` needs a version, such as 3.6`);
   return action === "install" ? await install(version, io, parsed) : await tellPath(version, io, parsed.json);
@@ -56,17 +70,11 @@ interface Parsed {
 }
 
 function parse(args: string[]): Parsed {
-  const options = {
+  const { values, positionals } = parseFlags(args, {
     output: { type: "string", short: "o" },
     source: { type: "string", multiple: true },
-  } as const;
-  let result;
-  try {
-    result = parseArgs({ args, options, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-  const { output, source } = result.values;
+  } as const);
+  const { output, source } = values;
   if (output !== undefined && output !== "json")
     throw new UsageError(`-o ${output}: the only supported format is json`);
   const sources = source?.map((name) => {
@@ -74,7 +82,7 @@ function parse(args: string[]): Parsed {
     if (known === undefined) throw new UsageError(`--source ${name}: use one of ${SOURCES.join(", ")}`);
     return known;
   });
-  return { positionals: result.positionals, json: output === "json", sources };
+  return { positionals, json: output === "json", sources };
 }
 
 async function install(version: string, io: CliIo, parsed: Parsed): Promise<number> {

@@ -45,7 +45,7 @@ export function groupHelp(
   return `${sections.filter((text) => text !== "").join("\n\n")}\n`;
 }
 
-function examplesOf(examples: readonly Example[], command: string): string {
+export function examplesOf(examples: readonly Example[], command: string): string {
   if (examples.length === 0) return "";
   return `Examples:\n${examples.map(({ does, line }) => `  # ${does}\n  ${command} ${line}`).join("\n")}`;
 }
@@ -93,6 +93,15 @@ function exitRows({ exitCodes = [], groups = [] }: VerbData): [string, string][]
     String(code),
     own.get(code) ?? meaning,
   ]);
+}
+
+/** For help that is written by hand. */
+export function exitCodesOf(codes: readonly number[], own: Readonly<Record<number, string>> = {}): string {
+  const rows = EXIT_CODES.filter(({ code }) => codes.includes(code));
+  return section(
+    "Exit codes",
+    rows.map(({ code, meaning }) => [String(code), own[code] ?? meaning]),
+  );
 }
 
 function section(title: string, rows: readonly (readonly [string, string])[]): string {

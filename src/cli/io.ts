@@ -15,6 +15,8 @@ export interface Output {
   write(text: string): unknown;
   /** Unset when the output is not a terminal. */
   readonly columns?: number;
+  /** The same; a pseudo terminal may not know them, and says 0. */
+  readonly rows?: number;
 }
 
 export interface CliIo {

@@ -3,7 +3,6 @@
  * it is told to stop.
  */
 import { hostname } from "node:os";
-import { parseArgs } from "node:util";
 import manifest from "../../package.json" with { type: "json" };
 import { IMAGE_REPOSITORY, repositoryFormat } from "../api/etcd-cluster-spec.ts";
 import { KubeConfigError, loadConfig } from "../kube/config.ts";
@@ -20,7 +19,9 @@ import { serverCertificate } from "../operator/serve/server-certificate.ts";
 import type { OperatorPods } from "../operator/render/network-policy.ts";
 import { createPki } from "../pki/issue.ts";
 import { systemDisk } from "../seams/disk.ts";
+import { examplesOf } from "./help.ts";
 import { UsageError, type CliIo } from "./io.ts";
+import { parseFlags } from "./parse.ts";
 
 const DEFAULT_LEVEL: LogLevel = "info";
 
@@ -29,6 +30,14 @@ const DEFAULT_LEVEL: LogLevel = "info";
  * two (its session and its protocols). In the heap of an operator with forty clusters such slabs were 4 MB.
  */
 const BUFFER_SLAB_BYTES = 8_192;
+
+const EXAMPLES = [
+  { does: "Every namespace, as the kubeconfig's user", line: "operator --kubeconfig ~/.kube/config" },
+  {
+    does: "Two namespaces, with what it does in detail",
+    line: "operator --namespace team-a,team-b --log-level debug",
+  },
+];
 
 export const usage = `Usage: quorate operator [options]
 
@@ -53,6 +62,8 @@ Options:
                                  with tls.crt and tls.key for it; default: a certificate that the process issues itself
       --log-level <level>        ${LOG_LEVELS.join(", ")}; default: ${DEFAULT_LEVEL}
   -h, --help
+
+${examplesOf(EXAMPLES, "quorate")}
 
 Logs one JSON object per line to stderr. Exit codes: 0 stopped, 1 failed or lost its lease, 2 invalid options.
 `;
@@ -239,11 +250,9 @@ function podsOf(env: CliIo["env"]): OperatorPods | undefined {
 }
 
 function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, allowPositionals: false }).values;
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
+  const { values, positionals } = parseFlags(args, OPTIONS);
+  if (positionals.length > 0) throw new UsageError(`too many arguments: ${positionals.join(" ")}`);
+  return values;
 }
 
 function namespacesOf(option: string, given: readonly string[] | undefined): string[] | undefined {

@@ -4,6 +4,7 @@
 import { sleep } from "../seams/clock.ts";
 import type { OutputFormat, SharedValues } from "./flag.ts";
 import type { CliIo } from "./io.ts";
+import { LiveScreen, roomOf, type Kept } from "./screen/live.ts";
 import { styleFor, type Style } from "./screen/style.ts";
 import type { Target } from "./target/target.ts";
 
@@ -26,8 +27,10 @@ export function tableWidthOf(io: CliIo): number {
 export interface Shown {
   /** What programs read. */
   readonly data: unknown;
-  /** What people read; ends without a newline. */
-  readonly text: (format: "table" | "wide") => string;
+  /** What people read; ends without a newline. `room`: how many lines a live screen has. */
+  readonly text: (format: "table" | "wide", room?: number) => string;
+  /** Of what does not fit on a live screen, which lines stay beside the first. */
+  readonly kept?: Kept;
 }
 
 export async function formatted({ data, text }: Shown, format: OutputFormat): Promise<string> {
@@ -54,28 +57,50 @@ export async function show(
   look: () => Promise<Shown>,
   target: Followable = {},
 ): Promise<void> {
-  let before = "";
-  const inPlace = io.isTTY && flags.output !== "json" && flags.output !== "yaml";
+  const { output } = flags;
+  const live = flags.watch && io.isTTY && (output === "table" || output === "wide");
+  const screen = live ? new LiveScreen(io.stdout) : undefined;
   const following = flags.watch ? target.follow?.() : undefined;
+  let before = "";
   let troubled = false;
   for (;;) {
-    const shown = await formatted(await look(), flags.output);
+    const shown = await unlessLeft(io, flags.watch, look);
+    if (shown === undefined) return;
     const trouble = following?.trouble;
-    const text = trouble !== undefined && inPlace ? `${shown}\n${trouble}\n` : shown;
-    if (text !== before) {
-      if (flags.watch && inPlace) io.stdout.write(`\x1b[H\x1b[2J\x1b[3J`);
-      else if (before !== "" && flags.output !== "json")
-        io.stdout.write(flags.output === "yaml" ? "---\n" : "\n");
-      io.stdout.write(text);
-      before = text;
+    const text =
+      screen && (output === "table" || output === "wide")
+        ? shown.text(output, roomOf(io.stdout))
+        : await formatted(shown, output);
+    const seen = `${text}\n${screen ? (trouble ?? "") : ""}`;
+    if (seen !== before) {
+      if (screen) screen.draw(text, { ...shown, ...(trouble !== undefined && { foot: trouble }) });
+      else {
+        if (before !== "" && output !== "json") io.stdout.write(output === "yaml" ? "---\n" : "\n");
+        io.stdout.write(text);
+      }
+      before = seen;
     }
-    if (!inPlace && trouble !== undefined && !troubled) io.stderr.write(`${trouble}\n`);
+    if (!screen && trouble !== undefined && !troubled) io.stderr.write(`${trouble}\n`);
     troubled = trouble !== undefined;
     if (!flags.watch) return;
-    try {
+    const waited = await unlessLeft(io, true, async () => {
       await (following?.changed(LOOK_EVERY_MS) ?? sleep(io.clock, LOOK_EVERY_MS, io.signal));
-    } catch {
-      return; // Ctrl-C is how a watch ends.
-    }
+      return true;
+    });
+    if (waited === undefined) return;
+  }
+}
+
+/** Ctrl-C is how what is live ends, whatever it does at that moment: undefined then. */
+export async function unlessLeft<T>(
+  io: CliIo,
+  live: boolean,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (live && io.signal.aborted) return undefined;
+    throw error;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Every verb once with a failure that says what to do, here, and once with success, in the test that is named. A verb
- * without such a pair fails this test. What is to be called through real kubectl is checked by those tests themselves
- * (test/support/kubectl-etcd.ts).
+ * without such a pair fails this test. What is to be called through real kubectl, or on this machine, is checked by those
+ * tests themselves (test/support/calls.ts).
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -48,11 +48,12 @@ for (const name of await leaves()) {
     assert.equal(io.out(), "");
   });
 
-  const file = "kubectl" in right ? right.kubectl : right.file;
+  const file = "kubectl" in right ? right.kubectl : "program" in right ? right.program : right.file;
   test(`${name}: its success is in ${file}`, () => {
     const text = readFileSync(path.join(ROOT, file), "utf8");
     const word = name.split(" ").at(-1) ?? "";
-    const needle = "kubectl" in right ? "assertProven(" : right.needle;
+    // It compares its calls with what it has to prove.
+    const needle = "file" in right ? right.needle : "assertProven(";
     const isCalled =
       needle === undefined ? new RegExp(`["'\` ]${word}["'\` ]`).test(text) : text.includes(needle);
     assert.ok(isCalled, `${file} does not call ${name}`);

@@ -20,6 +20,21 @@ test("every verb has a name as it is called, a one-line summary and a help that 
   }
 });
 
+test("every help shows examples: calls of this verb, with flags that it lists", async () => {
+  for await (const { name, verb } of everyVerb(verbs)) {
+    if (verb.data?.hidden) continue;
+    const command = "kubectl etcd";
+    const help = await usageText(verb, { command });
+    const [, examples = ""] = help.split("\nExamples:\n");
+    const calls = examples.match(/^ {2}(?:kubectl etcd|quorate) .+$/gm) ?? [];
+    const own = calls.filter((line) => ` ${line.trim()} `.includes(` ${name} `));
+    assert.ok(own.length > 0, `${name} has no example of its own`);
+    if (verb.data || verb.group) continue; // Parsed below, or by whom they call.
+    for (const flag of own.flatMap((line) => line.match(/ --[a-z-]+/g) ?? []))
+      assert.ok(help.split("\nExamples:")[0]?.includes(`${flag} `), `${name}: ${flag} is not in its help`);
+  }
+});
+
 test("no two flags of a verb share a letter, and no own flag hides a shared one", async () => {
   for await (const { name, verb } of everyVerb(verbs)) {
     if (!verb.data) continue;

@@ -6,7 +6,7 @@ import { minorOf } from "../core/version/version.ts";
 import { deadline, type Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
-import { ASK_TIMEOUT_MS, type AskedMember } from "./ask.ts";
+import { ASK_TIMEOUT_MS, type AskedMember } from "./asked-member.ts";
 
 export class AgreedVersion {
   readonly #probe: Pick<EtcdProbe, "versions">;

@@ -6,7 +6,7 @@
 import type { EtcdFacts, MemberFacts } from "../core/observation.ts";
 import { isAt } from "../core/view.ts";
 import { deadline, type Clock } from "../seams/clock.ts";
-import { ASK_TIMEOUT_MS } from "./ask.ts";
+import { ASK_TIMEOUT_MS } from "./asked-member.ts";
 import type { Platform, PlatformMember } from "./platform.ts";
 
 /** All metrics of a member are some hundred kilobytes: what peers said holds for as long as etcd takes to notice. */

@@ -10,19 +10,12 @@ import { formatId } from "../etcd/id.ts";
 import type { Member, MemberStatus } from "../etcd/types.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import type { AgreedVersion } from "./agreed-version.ts";
+import { ASK_TIMEOUT_MS, type AskedMember } from "./asked-member.ts";
 
-/** A healthy member answers in milliseconds; a longer wait would only delay what can be done elsewhere. */
-export const ASK_TIMEOUT_MS = 1_000;
 /** A member that starts takes connections long before it serves them: not until it has found a quorum. */
 const LEAST_TIMEOUT_MS = 200;
 /** Never written: reading an absent key through quorum proves as much as reading a present one. */
 const HEALTH_KEY = "quorate.dev/health";
-
-export interface AskedMember {
-  readonly answer: MemberAnswer;
-  /** etcd speaks of alarms or troubles in the status; the reason to ask for the alarms themselves. */
-  readonly troubled: boolean;
-}
 
 /** `startingMs`: how long it has run without an answer so far; undefined once it gave one. */
 export async function askMember(

@@ -38,4 +38,7 @@ test("whether auth is enabled is asked where TLS is to change, and else not of a
   assert.deepEqual([reader.dueMs(changing), asked], [10_000, 1]);
   const { list: _nobodyKnows, ...etcd } = changing.etcd;
   assert.equal(reader.dueMs({ ...changing, etcd }), undefined, "without a quorum nobody can tell");
+  const followed = { ...edit(still, { auth: { enabled: true, clientRoles: [] } }), auth: OBJECTS };
+  assert.equal(reader.dueMs(followed), 10_000);
+  assert.equal(reader.dueMs({ ...followed, etcd }), undefined, "it would be due again and again");
 });

@@ -49,10 +49,13 @@ export class AuthReader {
     this.#clock = clock;
   }
 
-  /** When there is something new to look for; undefined for a cluster without users, unless its TLS is changed. */
+  /**
+   * When there is something new to look for; undefined without a quorum, which looks need, and for a cluster without users,
+   * unless its TLS is changed.
+   */
   dueMs({ cluster, auth, members, etcd }: Observation): number | undefined {
-    const isNeeded = etcd.list?.linearizable === true && isChangingTLS(members, cluster.spec);
-    if (auth === undefined || !(isNeeded || this.#isFollowed(cluster, auth))) return undefined;
+    if (auth === undefined || etcd.list?.linearizable !== true) return undefined;
+    if (!isChangingTLS(members, cluster.spec) && !this.#isFollowed(cluster, auth)) return undefined;
     return Math.max(0, this.#lookedAt + AUTH_LOOK_MS - this.#clock.monotonic());
   }
 

@@ -29,3 +29,18 @@ test("they have the time while members serve: it neither begins nor goes on whil
   assert.equal(choose.since(viewOf(asleep), 6), undefined);
   assert.equal(choose.since(viewOf(closing), 7), 7, "all of it again");
 });
+
+test("the time that is up stays so while members close one after another, also when the first that did leaves", () => {
+  const open = healthy({ tls: { clientAuth: "None" } });
+  const closing = edit(open, { tls: {} });
+  const choose = new ClientsChoose();
+  assert.equal(choose.since(viewOf(closing), 1), 1);
+  const closed = change(closing, "demo-3", ({ record }) => ({
+    record: { ...record, template: { ...record.template, tls: closing.cluster.spec.tls } },
+  }));
+  assert.equal(choose.since(viewOf(closed), 2), 1);
+  const left = change(closed, "demo-3", ({ record }) => ({
+    record: { ...record, leaving: { reason: "x", volume: "Delete" } },
+  }));
+  assert.equal(choose.since(viewOf(left), 3), 1);
+});

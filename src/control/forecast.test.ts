@@ -28,12 +28,12 @@ test("a wait for the same is foretold once in two seconds", () => {
   const forecast = new Forecast();
   const first = stepsFor(forecast, down(10_000), 0);
   const later = stepsFor(forecast, down(11_000), 1_000);
-  const anew = stepsFor(forecast, down(12_000), 2_000);
+  const renewed = stepsFor(forecast, down(12_000), 2_000);
   assert.ok(first.length > 2, JSON.stringify(first));
   assert.notEqual(later[0]?.waitingFor, first[0]?.waitingFor, "what it waits for is reported as of now");
   assert.equal(later[1], first[1], "the very same steps");
-  assert.notEqual(anew[1], first[1]);
-  assert.deepEqual(anew.slice(1), first.slice(1));
+  assert.notEqual(renewed[1], first[1]);
+  assert.deepEqual(renewed.slice(1), first.slice(1));
 });
 
 test("an edit, a step or another wait is foretold at once", () => {

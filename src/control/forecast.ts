@@ -5,7 +5,7 @@
 import type { PlanStep } from "../api/etcd-cluster-status.ts";
 import type { Decision } from "../core/action.ts";
 import type { Observation } from "../core/observation.ts";
-import { sameHolds } from "../core/outcome.ts";
+import { sameHolds } from "../core/steps/outcome.ts";
 import { describeStep, plan } from "../core/plan/plan.ts";
 import { stepName } from "./transcript.ts";
 

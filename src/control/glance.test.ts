@@ -165,6 +165,47 @@ for (const [what, happens] of Object.entries(news)) {
   });
 }
 
+const SHARES = [
+  ["data that comes to fill four fifths of the quota", 20_500, { dbSizeInUse: 16_450n }],
+  ["data that fills less than that again", 23_000, { dbSizeInUse: 16_000n }],
+  ["a file that comes to fill 95 % of it", 21_600, { dbSize: 20_600n }],
+] as const;
+for (const [what, quota, sizes] of SHARES) {
+  test(`a whole look is due for ${what}, and for no other change as small`, async () => {
+    for (const [bytes, restMs] of [
+      [quota, 0],
+      [1_000_000, FOR_MS],
+    ] as const) {
+      const { world, glance } = await resting(({ members, ...seen }) => ({
+        ...seen,
+        members: members.map((member) => withQuota(member, bytes)),
+      }));
+      Object.assign(world.status, sizes);
+      assert.equal(await glance.look(), restMs);
+    }
+  });
+}
+
+test("a whole look is due when the file of another member may have come near its quota", async () => {
+  const { world, glance } = await resting((seen) => {
+    const members = seen.members.map((member) => withQuota(member, 100_000));
+    const { answer } = members[1] ?? {};
+    return change({ ...seen, members }, "demo-2", {
+      answer: { ...answer, dbSize: 94_900 } as MemberFacts["answer"],
+    });
+  });
+  world.status.dbSizeInUse = 16_450n;
+  assert.equal(await glance.look(), FOR_MS);
+  world.status.dbSizeInUse = 16_500n;
+  assert.equal(await glance.look(), 0);
+});
+
+function withQuota<M extends MemberFacts>(member: M, bytes: number): M {
+  const { record } = member;
+  const options = { ...record.template.options, quotaBackendBytes: String(bytes) };
+  return { ...member, record: { ...record, template: { ...record.template, options } } };
+}
+
 const unrested: Readonly<Record<string, (observation: Observation) => Observation>> = {
   "a member did not answer": (seen) =>
     change(seen, "demo-2", { answer: { reachable: false, error: "no answer" } }),

@@ -3,13 +3,15 @@
  * word, which is a read through quorum (R34), and one of them still tells the same leader, versions, members and no
  * alarm. Everything else, a missing answer included, calls for a whole look: a short one decides and tells nothing.
  */
-import { sameContent } from "../core/hash.ts";
+import { sameSpace, spaceOf, type Space } from "../core/assess/space.ts";
+import { sameContent } from "../core/template/hash.ts";
 import type { MemberAnswer, Observation } from "../core/observation.ts";
 import type { EtcdClient } from "../etcd/client.ts";
 import { deadline, type Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
-import { ASK_TIMEOUT_MS, askItself, askList } from "./ask.ts";
+import { askItself, askList } from "./ask.ts";
+import { ASK_TIMEOUT_MS } from "./asked-member.ts";
 import type { Platform } from "./platform.ts";
 
 /** What of a platform is asked. */
@@ -20,7 +22,7 @@ export type GlancedAt = Pick<Platform, "isUnchanged" | "readyURL" | "isOurs"> & 
 type Answer = Extract<MemberAnswer, { reachable: true }>;
 
 /** What one member told after it had read through quorum, which it was asked for at the mark `at`. */
-type Told = (answer: Answer, at: number) => void;
+type OnAnswer = (answer: Answer, at: number) => void;
 
 /** What a whole look saw, as far as a short one compares it. */
 interface Seen {
@@ -32,6 +34,8 @@ interface Seen {
   /** Asked over the connection that is kept. */
   readonly witness: Endpoint;
   readonly answer: Answer;
+  /** Of all members. */
+  readonly spaces: readonly Space[];
   readonly list: Observation["etcd"]["list"];
   /** The last entry of its log that the list is known to be made from. */
   index: number;
@@ -49,18 +53,18 @@ const KEPT = [
   "dbSizeQuota",
 ] as const satisfies (keyof Answer)[];
 const SIZES = ["dbSize", "dbSizeInUse"] as const satisfies (keyof Answer)[];
-/** A database that has grown or shrunk by more than this share is looked at: it may be near its quota. */
+/** Of a database that has grown or shrunk by more than this share, the status tells too old a size. */
 const MOVED_SHARE = 0.1;
 
 export class Glance {
   readonly #platform: GlancedAt;
   readonly #client: EtcdClient;
   readonly #clock: Clock;
-  readonly #told: Told;
+  readonly #onAnswer: OnAnswer;
   #seen: Seen | undefined;
 
-  constructor(platform: GlancedAt, client: EtcdClient, clock: Clock, told: Told) {
-    this.#told = told;
+  constructor(platform: GlancedAt, client: EtcdClient, clock: Clock, onAnswer: OnAnswer) {
+    this.#onAnswer = onAnswer;
     this.#platform = platform;
     this.#client = client;
     this.#clock = clock;
@@ -83,6 +87,7 @@ export class Glance {
       witnessURL: urlOf(asked),
       witness,
       answer,
+      spaces: members.flatMap((member) => spaceOf(member) ?? []),
       list: etcd.list,
       index: answer.raftAppliedIndex,
     };
@@ -96,7 +101,7 @@ export class Glance {
     if (!seen || seen.until <= this.#clock.monotonic() || !this.#platform.isUnchanged?.()) return 0;
     using limit = deadline(this.#clock, ASK_TIMEOUT_MS);
     const same = await Promise.all([
-      this.#tellsTheSame(seen, limit.signal),
+      this.#isUnchanged(seen, limit.signal),
       ...seen.readyURLs.map((url) => this.#platform.probe.ready(url, limit.signal)),
     ]);
     if (!same.every(Boolean)) return 0;
@@ -108,13 +113,13 @@ export class Glance {
    * Alarms and members are the cluster's, so that one of its voters tells them for all. It reads through quorum first: then
    * it has applied all that was acknowledged before, and its revision counts it.
    */
-  async #tellsTheSame(seen: Seen, signal: AbortSignal): Promise<boolean> {
-    const { witness, witnessURL, answer, list } = seen;
+  async #isUnchanged(seen: Seen, signal: AbortSignal): Promise<boolean> {
+    const { witness, witnessURL, answer, spaces, list } = seen;
     const askedAt = this.#clock.monotonic();
     if (!(await this.#platform.probe.ready(witnessURL, signal))) return false;
     const now = await askItself(this.#client, witness);
-    if (!now?.reachable || !isSame(answer, now)) return false;
-    this.#told(now, askedAt);
+    if (!now?.reachable || !isSame(answer, now) || crossesShare(spaces, answer, now)) return false;
+    this.#onAnswer(now, askedAt);
     // The list is made by entries of the log: as long as there is no new one, it is the same.
     if (now.raftIndex === seen.index && now.raftAppliedIndex === seen.index) return true;
     const members = await askList(this.#client, true, (peerURL) => this.#platform.isOurs(peerURL));
@@ -134,5 +139,19 @@ function isSame(before: Answer, now: Answer): boolean {
   return (
     KEPT.every((fact) => sameContent(before[fact], now[fact])) &&
     SIZES.every((size) => Math.abs(now[size] - before[size]) <= MOVED_SHARE * before[size])
+  );
+}
+
+/**
+ * All members hold the same data, so that each grows by what the witness has grown by: its file by as much as the data
+ * where it has no free pages. What is taken for more than it is costs one whole look.
+ */
+function crossesShare(spaces: readonly Space[], before: Answer, now: Answer): boolean {
+  const file = now.dbSize - before.dbSize;
+  const used = now.dbSizeInUse - before.dbSizeInUse;
+  return spaces.some((space) =>
+    [file, used].some(
+      (grown) => !sameSpace(space, { ...space, used: space.used + used, file: space.file + grown }),
+    ),
   );
 }

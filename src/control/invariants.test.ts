@@ -94,17 +94,17 @@ test("I1: all are stopped for a restore that was approved and whose snapshot is 
 
 test("I1: a voter that only we do not see counts as one that serves (H16)", () => {
   const stop: Action = { kind: "StopWorkload", member: "demo-1" };
-  let blind: Observation = { ...three, etcd: { ...three.etcd, list: undefined } };
+  let unreachable: Observation = { ...three, etcd: { ...three.etcd, list: undefined } };
   const silent = (name: string, ready: boolean) => {
-    blind = change(blind, name, ({ workload }) => ({
+    unreachable = change(unreachable, name, ({ workload }) => ({
       workload: workload.state === "running" ? { ...workload, ready } : workload,
       answer: { reachable: false, error: "connection timed out" },
     }));
   };
   for (const name of ["demo-1", "demo-2", "demo-3"]) silent(name, true);
-  allowed(blind, stop);
+  allowed(unreachable, stop);
   silent("demo-2", false);
-  refused(blind, stop, "quorum");
+  refused(unreachable, stop, "quorum");
 });
 
 test("H16: a template that nobody was seen well with goes to one running member only", () => {

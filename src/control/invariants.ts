@@ -4,7 +4,7 @@
  */
 import { millisecondsOf } from "../api/duration.ts";
 import type { Action, NewMemberRecord } from "../core/action.ts";
-import { NO_VOLUME, type AdoptionMark } from "../core/adoption-facts.ts";
+import { NO_VOLUME, type AdoptionMark } from "../core/facts/adoption-facts.ts";
 import type { AuthChange } from "../core/auth/facts.ts";
 import { own } from "../core/auth/own.ts";
 import { isAutomatic, isProvenGone } from "../core/assess/automatic-recovery.ts";
@@ -89,6 +89,7 @@ function violation(view: View, action: Action): Violation | undefined {
         shutOut(view, find(view, action.member), action.change.template)
       );
     case "RotateAuthority":
+      if (action.turn === "Replace") return replacement(view, action.plane);
       // Everybody was seen to accept both before it was turned around for the first time; and what is aborted has
       // given nobody a certificate.
       return action.turn === "Reverse" || action.turn === "Abort"
@@ -141,6 +142,14 @@ function rotation(view: View, plane: Plane, to: RotationPhase): Violation | unde
       return ["trust", `${name} still trusts the old ${plane} CA`];
   }
   return undefined;
+}
+
+/** Who still runs would accept nobody any more, and nobody it. */
+function replacement({ observation, members, now }: View, plane: Plane): Violation | undefined {
+  const running = members.filter(({ record, workload }) => record.run || workload.state !== "absent");
+  if (running.length > 0) return ["trust", `${running.map(({ name }) => name).join(", ")} may run`];
+  const { expiresAt = Infinity } = observation.platform.authorities?.[plane] ?? {};
+  return expiresAt < now ? undefined : ["trust", `the ${plane} CA has not expired`];
 }
 
 /** With auth on, whoever lacks the role root can undo nothing (R39, R40): root and we ourselves keep it. */

@@ -121,7 +121,10 @@ test("objects that cannot be made are reported in the status of the same pass", 
   const apply = () => Promise.reject(new Error("the disk is full"));
   const { loop, done } = world(asked({ replicas: 0 }), { apply, keepRunning: keeps(() => done) });
   await loop.pass();
-  assert.deepEqual(loop.latest?.problems, ["the disk is full"]);
+  assert.deepEqual(
+    loop.latest?.problems.map(({ message }) => message),
+    ["the disk is full"],
+  );
   assert.deepEqual(done, ["keep"], "which keeps nothing from being restarted");
 });
 

@@ -4,20 +4,21 @@
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { Action, Decision, Hold } from "../core/action.ts";
-import { tellAuth } from "../core/auth/tell.ts";
+import { reportAuth } from "../core/auth/report.ts";
 import { decide } from "../core/decide.ts";
 import type { Observation } from "../core/observation.ts";
-import { sameHolds } from "../core/outcome.ts";
-import { snapshotWorld } from "../core/snapshots/world.ts";
+import { sameHolds } from "../core/steps/outcome.ts";
+import { awaitsPoint, snapshotWorld } from "../core/snapshots/world.ts";
 import { viewOf, type View } from "../core/view.ts";
 import type { Clock } from "../seams/clock.ts";
 import { execute } from "./execute.ts";
 import { Forecast } from "./forecast.ts";
 import { Glance } from "./glance.ts";
 import { Observer } from "./observe.ts";
-import { OperationTeller } from "./operations.ts";
-import { SnapshotKeeper } from "./snapshots.ts";
+import { OperationReporter } from "./operations.ts";
+import { NO_SNAPSHOTS, SnapshotKeeper } from "./snapshots.ts";
 import { Conflict, isObjectAction, together, type Applied, type Platform } from "./platform.ts";
+import { problemOf, type Problem } from "./problem.ts";
 import { passStatus } from "./status.ts";
 import { Retries, type Failure } from "./retries.ts";
 import { Transcript } from "./transcript.ts";
@@ -31,7 +32,7 @@ export interface Pass {
   /** The decided step failed before and waits for its next try. */
   readonly failure?: Failure | undefined;
   /** What could not be made or looked at. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Problem[];
   readonly status: EtcdClusterStatus;
 }
 
@@ -80,7 +81,7 @@ export class Loop {
   readonly #waker: Waker;
   readonly #retries = new Retries();
   readonly #forecast = new Forecast();
-  readonly #operations: OperationTeller;
+  readonly #operations: OperationReporter;
   readonly #snapshots: SnapshotKeeper;
   readonly #glance: Glance;
   #latest: Pass | undefined;
@@ -94,9 +95,9 @@ export class Loop {
     this.#options = options;
     this.observer = new Observer(options.platform, options.clock);
     this.#glance = new Glance(options.platform, this.observer.client, options.clock, (answer, at) =>
-      this.observer.told(answer, at),
+      this.observer.noteRead(answer, at),
     );
-    this.#operations = new OperationTeller(options.platform, options.clock);
+    this.#operations = new OperationReporter(options.platform, options.clock);
     this.#snapshots = new SnapshotKeeper(
       async (effect) => await options.platform.executeSnapshot?.(effect),
       options.clock,
@@ -139,8 +140,8 @@ export class Loop {
   async #whole(): Promise<number | "gone"> {
     const seen = await this.observer.observe();
     if (seen === undefined) return "gone";
-    const { snapshots } = seen;
-    const observation = snapshots ? { ...seen, snapshots: this.#snapshots.withFailures(snapshots) } : seen;
+    const snapshots = this.#snapshots.stateWithFailures(seen.snapshots);
+    const observation = snapshots ? { ...seen, snapshots } : seen;
     const view = viewOf(observation);
     const decision = decide(observation);
     // After a step the view is of the past: from it, objects of a member that was just deleted would be made anew.
@@ -159,8 +160,8 @@ export class Loop {
     const pass: Pass = { number: ++this.#passes, ...facts, status };
     await platform.report(status, view, step.done || applied.changed);
     // After a step the view is of the past, and the record of an operation may be newer.
-    if (!step.done && observation.operations.length > 0) await this.#tellOperations(view, decision, status);
-    if (!step.done && observation.auth) await this.#tellUsers(view);
+    if (!step.done && observation.operations.length > 0) await this.#reportOperations(view, decision, status);
+    if (!step.done && observation.auth) await this.#reportUsers(view);
     const kept = await this.#keepSnapshots(view, decision);
     this.#options.onPass?.(pass);
     const all = together(applied, kept);
@@ -179,7 +180,7 @@ export class Loop {
   async #step(view: View, decision: Decision): Promise<Stepped> {
     const { act } = decision;
     const { clock } = this.#options;
-    this.#retries.keepOnly(act?.action);
+    this.#retries.keepOnly(act?.action, clock.monotonic());
     if (!act) return { done: false };
     const waiting = this.#retries.waiting(act.action, clock.monotonic());
     if (waiting) return { done: false, failure: waiting };
@@ -192,10 +193,8 @@ export class Loop {
       const failure = this.#retries.failed(act.action, error, clock.monotonic());
       // Changed meanwhile: that says nothing about the next try.
       if (!(error instanceof Conflict)) this.#noteOperation(act.action, failure.message);
-      // The same words again and again would push everything else out of sight.
-      if (failure.message !== this.#latest?.failure?.message) {
-        this.transcript.add(act, clock.now(), took(), failure.message);
-      }
+      // The same again and again would push everything else out of sight.
+      if (!failure.repeated) this.transcript.add(act, clock.now(), took(), failure.message);
       return { done: false, failure };
     }
     this.#retries.succeeded(act.action);
@@ -219,22 +218,23 @@ export class Loop {
   /** Whatever else is the case with the cluster: a snapshot changes nothing in it. */
   async #keepSnapshots(view: View, decision: Decision): Promise<Applied> {
     const { snapshots, platform } = view.observation;
-    if (!snapshots || platform.fenced) return NOTHING_APPLIED;
+    if (platform.fenced || (!snapshots && !awaitsPoint(decision))) return NOTHING_APPLIED;
+    const world = snapshotWorld(view, snapshots ?? NO_SNAPSHOTS, decision);
     const { beforeEffect, onTrouble } = this.#options;
-    const kept = await this.#snapshots.keep(snapshotWorld(view, snapshots, decision), beforeEffect);
+    const kept = await this.#snapshots.keep(world, beforeEffect);
     for (const failure of kept.failures) onTrouble?.(failure);
     return { ...kept, problems: [] };
   }
 
-  async #tellOperations(view: View, decision: Decision, status: EtcdClusterStatus): Promise<void> {
+  async #reportOperations(view: View, decision: Decision, status: EtcdClusterStatus): Promise<void> {
     const { beforeEffect, onTrouble } = this.#options;
-    const failures = await this.#operations.tell(view, decision, status, beforeEffect);
+    const failures = await this.#operations.report(view, decision, status, beforeEffect);
     for (const failure of failures) onTrouble?.(failure);
   }
 
-  async #tellUsers(view: View): Promise<void> {
+  async #reportUsers(view: View): Promise<void> {
     const { platform, beforeEffect, onTrouble } = this.#options;
-    for (const write of tellAuth(view)) {
+    for (const write of reportAuth(view)) {
       beforeEffect?.();
       try {
         await platform.execute(write);
@@ -298,6 +298,6 @@ async function orProblem(work: () => Promise<Applied> | undefined): Promise<Appl
   try {
     return (await work()) ?? NOTHING_APPLIED;
   } catch (error) {
-    return { changed: false, problems: [error instanceof Error ? error.message : String(error)] };
+    return { changed: false, problems: [problemOf("", error)] };
   }
 }

@@ -152,8 +152,12 @@ test("a short look tells how far the cluster has come and when; of another clust
   const memory = new Memory();
   const clusterID = one.cluster.marks.established?.clusterID ?? assert.fail();
   judged(memory, at(one, "demo-1", { revision: 900 }));
-  memory.told({ clusterID, revision: 950 }, 7);
+  memory.noteRead({ clusterID, revision: 950 }, 7);
   assert.deepEqual([memory.revision, memory.quorumAt], [950, 7]);
-  memory.told({ clusterID: "1234", revision: 5_000 }, 9);
+  assert.deepEqual(memory.looks, [
+    { revision: 900, at: 0 },
+    { revision: 950, at: 7 },
+  ]);
+  memory.noteRead({ clusterID: "1234", revision: 5_000 }, 9);
   assert.deepEqual([memory.revision, memory.quorumAt], [950, 7]);
 });

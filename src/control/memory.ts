@@ -8,8 +8,10 @@
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import { acceptingWord } from "../core/assess/approvals.ts";
+import type { RevisionLook } from "../core/facts/etcd-facts.ts";
 import type { ClusterFacts, LostData, MemberAnswer, MemberFacts } from "../core/observation.ts";
 import { isEstablished, type MemberRecord } from "../core/record.ts";
+import { RevisionLooks } from "./revision-looks.ts";
 
 type Answer = Extract<MemberAnswer, { reachable: true }>;
 
@@ -22,8 +24,9 @@ export class Memory {
   /** The cluster that the revision is of. */
   #clusterID: string | undefined;
   #revision = 0;
-  /** When a read through quorum last told a revision. */
+  /** When a read through quorum last returned a revision. */
   #quorumAt: number | undefined;
+  readonly #looks = new RevisionLooks();
   /** By the UID of the record. */
   readonly #seen = new Map<string, Seen>();
   /** What was noticed stays true, also when the member has caught up by another's log since. */
@@ -37,6 +40,11 @@ export class Memory {
   /** The mark at which this process last saw quorum; what was written since, the revision does not count. */
   get quorumAt(): number | undefined {
     return this.#quorumAt;
+  }
+
+  /** Reads through quorum, by this process, with their marks. */
+  get looks(): readonly RevisionLook[] {
+    return this.#looks.all;
   }
 
   /** The members, asked after the mark `at`, with a note on those that forgot. `status`: the last one that was written. */
@@ -68,20 +76,25 @@ export class Memory {
     return judged;
   }
 
-  /** A short look: one member of the cluster told this after a read through quorum that began at the mark `at`. */
-  told({ clusterID, revision }: Pick<Answer, "clusterID" | "revision">, at: number): void {
+  /** A short look: one member of the cluster answered this after a read through quorum that began at the mark `at`. */
+  noteRead({ clusterID, revision }: Pick<Answer, "clusterID" | "revision">, at: number): void {
     if (clusterID !== this.#clusterID) return;
     this.#revision = Math.max(this.#revision, revision);
     this.#quorumAt = at;
+    this.#looks.see(revision, at);
   }
 
   #rememberAll(clusterID: string, members: readonly MemberFacts[], at: number): void {
     // Afterwards: what all of them hold now was not seen before any of them was asked.
+    let read = Infinity;
     for (const { record, answer } of members) {
       if (!isItsOwn(clusterID, record, answer)) continue;
       this.#remember(record.uid, answer);
-      if (answer.linearizable) this.#quorumAt = at;
+      if (!answer.linearizable) continue;
+      this.#quorumAt = at;
+      read = Math.min(read, answer.revision);
     }
+    if (read < Infinity) this.#looks.see(read, at);
   }
 
   #judgeOne(clusterID: string, { record, answer }: MemberFacts): LostData | undefined {
@@ -109,6 +122,7 @@ export class Memory {
   #forgetAll(): void {
     this.#revision = 0;
     this.#quorumAt = undefined;
+    this.#looks.forget();
     this.#seen.clear();
     this.#forgot.clear();
   }

@@ -13,6 +13,7 @@ import type {
   OperationFacts,
   WorkloadFacts,
 } from "../core/observation.ts";
+import { isFinished } from "../core/operations/status.ts";
 import { viewOf } from "../core/view.ts";
 import { EtcdClient } from "../etcd/client.ts";
 import type { Clock } from "../seams/clock.ts";
@@ -59,6 +60,8 @@ export class Observer {
   readonly #reissuedFor = new Map<string, string>();
   readonly #operationFailures = new Map<string, NonNullable<OperationFacts["failures"]>>();
   readonly #unrecorded = new Map<string, { readonly count: number; readonly error: string; at: number }>();
+  /** By their UID: when operations were first seen to be finished. */
+  readonly #finished = new Map<string, number>();
   readonly #disarmedAt = new Map<string, number>();
   readonly #memory = new Memory();
   readonly #logRate = new LogRate();
@@ -106,8 +109,10 @@ export class Observer {
     const operations = this.#operations(state.operations);
     const { snapshots } = state;
     const auth = await this.#auth(state, etcd.list?.linearizable === true);
+    const serverNow = this.#platform.serverNow?.();
     const observation = {
       now,
+      ...(serverNow !== undefined && { serverNow }),
       cluster,
       members: judged,
       etcd,
@@ -148,11 +153,14 @@ export class Observer {
       const directory = found[facts.record.name];
       return directory ? { ...facts, directory } : facts;
     });
-    const { revision, quorumAt } = this.#memory;
+    const { revision, quorumAt, looks } = this.#memory;
     const etcd = {
       ...observation.etcd,
       highestRevision: revision,
       ...(quorumAt !== undefined && { quorumSeenAt: this.#time.wall(quorumAt) }),
+      ...(looks.length > 0 && {
+        revisionLooks: looks.map((look) => ({ ...look, at: this.#time.wall(look.at) })),
+      }),
     };
     return { ...observation, members, etcd };
   }
@@ -189,8 +197,8 @@ export class Observer {
   }
 
   /** What a short look learned: without quorum it counts how far the cluster had come, and when. */
-  told(...[answer, at]: Parameters<Memory["told"]>): void {
-    this.#memory.told(answer, at);
+  noteRead(...[answer, at]: Parameters<Memory["noteRead"]>): void {
+    this.#memory.noteRead(answer, at);
   }
 
   /** A step succeeded, or a wait ended. */
@@ -234,7 +242,11 @@ export class Observer {
 
   /** With what this process knows of them, and without what it knows of others. */
   #operations(operations: readonly OperationFacts[]): readonly OperationFacts[] {
-    if (this.#operationFailures.size + this.#unrecorded.size === 0) return operations;
+    const finished = operations.filter(isFinished);
+    for (const { uid } of finished) if (!this.#finished.has(uid)) this.#finished.set(uid, this.#time.mark());
+    if (this.#operationFailures.size + this.#unrecorded.size + this.#finished.size === 0) return operations;
+    for (const uid of this.#finished.keys())
+      if (!finished.some((operation) => operation.uid === uid)) this.#finished.delete(uid);
     for (const uid of this.#operationFailures.keys())
       if (!operations.some((operation) => operation.uid === uid)) this.#operationFailures.delete(uid);
     for (const name of this.#unrecorded.keys())
@@ -243,7 +255,13 @@ export class Observer {
       const failures = this.#operationFailures.get(operation.uid);
       const { count = 0, error = "", at = 0 } = this.#unrecorded.get(operation.name) ?? {};
       const unrecorded = count >= UNRECORDED_AFTER && { at: this.#time.wall(at), error };
-      return { ...operation, ...(failures && { failures }), ...(unrecorded && { unrecorded }) };
+      const since = this.#finished.get(operation.uid);
+      return {
+        ...operation,
+        ...(failures && { failures }),
+        ...(unrecorded && { unrecorded }),
+        ...(since !== undefined && { finishedSince: this.#time.wall(since) }),
+      };
     });
   }
 
@@ -287,9 +305,12 @@ export class Observer {
   async #askOne(member: PlatformMember): Promise<Answered | undefined> {
     const { record, workload } = member;
     const runs = workload.state === "running";
-    if (!runs && !isTaken(workload)) return undefined;
+    // Its kubelet may not hear that it is to end: then it serves on. Most are silent, and get little time.
+    const isOverdue = workload.state === "stopping" && workload.overdue === true && !record.leaving;
+    if (!runs && !isOverdue && !isTaken(workload)) return undefined;
     const endpoint = this.#platform.endpoint(record);
-    const asked = await askMember(this.client, endpoint, runs ? this.#startingMs(member) : undefined);
+    const startingMs = runs ? this.#startingMs(member) : isOverdue ? 0 : undefined;
+    const asked = await askMember(this.client, endpoint, startingMs);
     if (runs && asked.answer.reachable) this.#answeredSince.set(record.name, workload.since);
     return { endpoint, asked };
   }

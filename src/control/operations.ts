@@ -1,10 +1,10 @@
 /**
- * Tells operations why they wait, and gives reports, after each pass. It is done beside the steps: a status that cannot
+ * Reports why operations wait, and collects reports, after each pass. It is done beside the steps: a status that cannot
  * be written must not keep a cluster from being healed.
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { Decision } from "../core/action.ts";
-import { tellOperations } from "../core/operations/tell.ts";
+import { reportOperations } from "../core/operations/report.ts";
 import type { View } from "../core/view.ts";
 import type { Clock } from "../seams/clock.ts";
 import { Conflict, type Platform } from "./platform.ts";
@@ -12,11 +12,11 @@ import { Conflict, type Platform } from "./platform.ts";
 /** Words that differ only in how far something is are written this often at most, and so is what could not be. */
 const WORDS_MS = 10_000;
 
-export class OperationTeller {
+export class OperationReporter {
   readonly #platform: Platform;
   readonly #clock: Clock;
-  /** When each operation was last told something, by the monotonic clock. */
-  readonly #toldAt = new Map<string, number>();
+  /** When each operation was last given a status, by the monotonic clock. */
+  readonly #reportedAt = new Map<string, number>();
   readonly #failedAt = new Map<string, number>();
 
   constructor(platform: Platform, clock: Clock) {
@@ -25,27 +25,27 @@ export class OperationTeller {
   }
 
   /** What could not be written; it is tried again after the next pass. */
-  async tell(
+  async report(
     view: View,
     decision: Decision,
     status: EtcdClusterStatus,
     beforeEffect?: () => void,
   ): Promise<unknown[]> {
     const { operations } = view.observation;
-    for (const times of [this.#toldAt, this.#failedAt])
+    for (const times of [this.#reportedAt, this.#failedAt])
       for (const name of times.keys())
         if (!operations.some((operation) => operation.name === name)) times.delete(name);
     const failures: unknown[] = [];
-    for (const { write, wordsOnly } of tellOperations(view, decision, status)) {
+    for (const { write, wordsOnly } of reportOperations(view, decision, status)) {
       const now = this.#clock.monotonic();
-      const toldAt = this.#toldAt.get(write.operation);
+      const reportedAt = this.#reportedAt.get(write.operation);
       const failedAt = this.#failedAt.get(write.operation);
-      if (wordsOnly && toldAt !== undefined && now - toldAt < WORDS_MS) continue;
+      if (wordsOnly && reportedAt !== undefined && now - reportedAt < WORDS_MS) continue;
       if (failedAt !== undefined && now - failedAt < WORDS_MS) continue;
       beforeEffect?.();
       try {
         await this.#platform.execute(write);
-        this.#toldAt.set(write.operation, now);
+        this.#reportedAt.set(write.operation, now);
         this.#failedAt.delete(write.operation);
       } catch (error) {
         // Changed or deleted meanwhile: the next pass sees it as it is.

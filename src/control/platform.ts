@@ -24,6 +24,7 @@ import type { View } from "../core/view.ts";
 import type { Credentials } from "../etcd/caller.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { Endpoint, EtcdTransport } from "../seams/etcd-transport.ts";
+import type { Problem } from "./problem.ts";
 
 /** Steps that change objects of the platform; the others are calls to etcd. */
 export type ObjectActionKind =
@@ -72,8 +73,8 @@ export interface PlatformState {
 export interface Applied {
   /** Something was made, changed or started: look again at once. */
   readonly changed: boolean;
-  /** What could not be made, in words: shown in status, tried again on the next pass. */
-  readonly problems: readonly string[];
+  /** What could not be made: shown in status, tried again on the next pass. */
+  readonly problems: readonly Problem[];
   /** When a restart or a renewal is due. */
   readonly lookAgainAt?: number;
 }
@@ -95,6 +96,8 @@ export interface Platform {
    * them; absent where nobody knows.
    */
   isUnchanged?(): boolean;
+  /** What time it is where objects are kept; absent where no server keeps them. */
+  serverNow?(): number;
   /**
    * Makes every wanted object exist as rendered from the records and the spec. Never called for a cluster that is
    * paused, fenced or being deleted: the loop sees to that.

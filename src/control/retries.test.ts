@@ -38,11 +38,32 @@ test("only the step that failed waits, and only until its time", () => {
   assert.equal(retries.waiting(other, 1000), undefined);
 });
 
+test("the same failure again is no news, whatever its words; one of another kind is", () => {
+  const retries = new Retries();
+  assert.equal(retries.failed(stop, new Error("no answer within 1.0 s"), 0).repeated, false);
+  assert.equal(retries.failed(stop, new Error("no answer within 1.1 s"), 0).repeated, true);
+  assert.equal(retries.failed(stop, notYet(), 0).repeated, false);
+  assert.equal(retries.failed(other, notYet(), 0).repeated, false, "another step");
+});
+
 test("a step that succeeded, or that nobody wants any more, starts afresh", () => {
   const retries = new Retries();
   retries.failed(stop, new Error("no"), 0);
   retries.succeeded(stop);
   assert.equal(retries.failed(stop, new Error("no"), 0).attempts, 1);
-  retries.keepOnly(other);
+  retries.keepOnly(other, 400);
   assert.equal(retries.failed(stop, new Error("no"), 0).attempts, 1);
+});
+
+test("a step that comes back after others that it led to goes on to wait longer each time", () => {
+  const retries = new Retries();
+  let now = 0;
+  for (let attempt = 1; attempt <= 4; attempt++) {
+    const { attempts, retryAt } = retries.failed(stop, new Error("no"), now);
+    assert.equal(attempts, attempt);
+    retries.keepOnly(other, now + 1);
+    retries.succeeded(other);
+    assert.equal(retries.waiting(stop, now + 2)?.retryAt, retryAt);
+    now = retryAt;
+  }
 });

@@ -59,15 +59,30 @@ test("a snapshot that a schedule cannot create is retried with growing waits, an
   const kept = await keeper.keep(world);
   assert.deepEqual([kept.changed, tried], [false, ["CreateSnapshot", "UpdateSchedule"]]);
   assert.ok(kept.lookAgainAt);
-  const [told] = world.schedules ?? [];
+  const [refused] = world.schedules ?? [];
   assert.deepEqual(
-    [told?.status.reason, /exceeded quota/.test(told?.status.message ?? "")],
+    [refused?.status.reason, /exceeded quota/.test(refused?.status.message ?? "")],
     ["SnapshotRefused", true],
   );
   isFull = false;
   time.ms = 2_000;
   await keeper.keep(world);
   assert.deepEqual(tried.slice(2), ["CreateSnapshot"]);
+});
+
+test("of a point in time that cannot be created it is reported whose it is, also before there is any snapshot", async () => {
+  const { keeper } = keeperWith(() => new Error("exceeded quota"));
+  assert.equal(keeper.stateWithFailures(undefined), undefined);
+  const owner = { kind: "EtcdOperation", name: "back", uid: "uid-of-back" } as const;
+  const spec = snapshotNamed("any").spec;
+  await keeper.keep({ ...worldOf([]), point: { name: "demo-point-1", owner, spec } });
+  assert.deepEqual(keeper.stateWithFailures(undefined), {
+    snapshots: [],
+    schedules: [],
+    pointFailures: { "uid-of-back": "exceeded quota" },
+  });
+  await keeper.keep(worldOf([]));
+  assert.equal(keeper.stateWithFailures(undefined), undefined, "once it is not wanted any more");
 });
 
 test("a snapshot that was changed meanwhile is no failure", async () => {

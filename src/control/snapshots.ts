@@ -1,17 +1,20 @@
 /**
  * Carries out what is decided for snapshots, beside the steps: what fails here must not keep a cluster from being healed.
- * An effect that fails is tried again with growing waits, and its snapshot is told why.
+ * An effect that fails is tried again with growing waits, and its snapshot reports why.
  */
-import { decideSnapshots, type SnapshotWorld } from "../core/snapshots/decide.ts";
+import { decideSnapshots } from "../core/snapshots/decide.ts";
+import type { SnapshotWorld } from "../core/snapshots/world.ts";
 import { effectKey, type SnapshotEffect } from "../core/snapshots/effect.ts";
 import type { SnapshotState } from "../core/snapshots/facts.ts";
 import { doubledMs, type Backoff } from "../seams/backoff.ts";
 import type { Clock } from "../seams/clock.ts";
+import { errorCode } from "./error-code.ts";
 import { Conflict } from "./platform.ts";
 
 interface Failed {
   readonly count: number;
   readonly message: string;
+  readonly code: string;
   /** By the monotonic clock: not before. */
   readonly until: number;
 }
@@ -20,10 +23,14 @@ export interface Kept {
   /** Something was done: look again at once. */
   readonly changed: boolean;
   readonly lookAgainAt?: number;
-  /** What failed for the first time, or with other words than before. */
+  /** What failed for the first time, or by something else than before. */
   readonly failures: readonly unknown[];
 }
 
+/** Of a cluster that none was ever asked for. */
+export const NO_SNAPSHOTS: SnapshotState = { snapshots: [] };
+
+const CREATE_POINT: SnapshotEffect["kind"] = "CreatePoint";
 const AGAIN_MS = 1_000;
 const BACKOFF: Backoff = { firstMs: AGAIN_MS, longestMs: 300_000 };
 
@@ -65,12 +72,29 @@ export class SnapshotKeeper {
     return { changed, failures, ...(waits.length > 0 && { lookAgainAt: Math.min(...waits) }) };
   }
 
-  /** With what the last effects for them failed with, so that others can tell it. */
+  /** Of a cluster that may have none: then what the first one of a point in time could not be made for is all there is. */
+  stateWithFailures(state: SnapshotState | undefined): SnapshotState | undefined {
+    if (!state && !this.#pointFailures()) return undefined;
+    return this.withFailures(state ?? NO_SNAPSHOTS);
+  }
+
+  /** By the UIDs of those that they are for. */
+  #pointFailures(): Record<string, string> | undefined {
+    const found = [...this.#failed].flatMap(([key, { message }]) => {
+      const [owner = "", kind] = key.split(" ");
+      return kind === CREATE_POINT ? [[owner, message] as const] : [];
+    });
+    return found.length === 0 ? undefined : Object.fromEntries(found);
+  }
+
+  /** With what the last effects for them failed with, so that others can report it. */
   withFailures<T extends SnapshotState>(state: T): T {
     if (this.#failed.size === 0) return state;
     const { snapshots, schedules = [] } = state;
+    const pointFailures = this.#pointFailures();
     return {
       ...state,
+      ...(pointFailures && { pointFailures }),
       snapshots: snapshots.map((one) => this.#withFailure(one, "StartJob")),
       schedules: schedules.map((one) => {
         const followerFailure = this.#failureOf(one, "StartFollower");
@@ -97,8 +121,9 @@ export class SnapshotKeeper {
     const count = (before?.count ?? 0) + 1;
     const message = error instanceof Error ? error.message : String(error);
     const until = this.#clock.monotonic() + doubledMs(count, BACKOFF);
-    this.#failed.set(key, { count, message, until });
-    return before?.message !== message;
+    const code = errorCode(error);
+    this.#failed.set(key, { count, message, code, until });
+    return before?.code !== code;
   }
 
   /** Of snapshots that are gone, and of effects that are not wanted any more but for a Job, which is told of in between. */
@@ -106,7 +131,7 @@ export class SnapshotKeeper {
     for (const key of this.#failed.keys()) {
       const subject = [...snapshots, ...schedules].find(({ uid }) => key.startsWith(`${uid} `));
       const isJobs = subject !== undefined && key.startsWith(`${subject.uid} StartJob`);
-      if (subject === undefined || (!isJobs && !wanted.has(key))) this.#failed.delete(key);
+      if (!isJobs && !wanted.has(key)) this.#failed.delete(key);
     }
   }
 }

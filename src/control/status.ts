@@ -5,13 +5,14 @@ import type { Observation } from "../core/observation.ts";
 import { statusOf, type GivenStatus } from "../core/status/status.ts";
 import { viewOf } from "../core/view.ts";
 import type { Platform } from "./platform.ts";
+import { sentencesOf, type Problem } from "./problem.ts";
 import type { Failure } from "./retries.ts";
 
 export interface PassFacts {
   readonly observation: Observation;
   readonly decision: Decision;
   readonly failure?: Failure | undefined;
-  readonly problems: readonly string[];
+  readonly problems: readonly Problem[];
   readonly plan: readonly PlanStep[];
 }
 
@@ -24,7 +25,7 @@ export async function passStatus(
   const given: GivenStatus = {
     ...(await platform.describe(viewOf(observation))),
     plan,
-    problems,
+    problems: sentencesOf(problems),
     ...(failure && { failure: `${failure.step} failed: ${failure.message}` }),
   };
   return statusOf(observation, decision, previous, given);

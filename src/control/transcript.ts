@@ -3,11 +3,18 @@
  */
 import type { Act, Action } from "../core/action.ts";
 
+/** What an action is for, where one kind of action serves several ends. */
+export type StepPurpose =
+  | Extract<Action, { readonly purpose: string }>["purpose"]
+  | Extract<Action, { readonly kind: "ChangeAuth" }>["change"]["do"];
+
 export interface TranscriptEntry {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly rule: string;
-  /** Kind and purpose of the action, such as `UpdateMember/roll`. */
+  readonly kind: Action["kind"];
+  readonly purpose?: StepPurpose;
+  /** Kind and purpose as one word for people, such as `UpdateMember/roll`. */
   readonly step: string;
   readonly member?: string;
   readonly reason: string;
@@ -26,6 +33,8 @@ export class Transcript {
     const entry: TranscriptEntry = {
       at,
       rule: act.rule,
+      kind: act.action.kind,
+      ...purposeOf(act.action),
       step: stepName(act.action),
       ...memberOf(act.action),
       reason: act.message,
@@ -50,8 +59,13 @@ export class Transcript {
 }
 
 export function stepName(action: Action): string {
-  if (action.kind === "ChangeAuth") return `${action.kind}/${action.change.do}`;
-  return "purpose" in action ? `${action.kind}/${action.purpose}` : action.kind;
+  const { purpose } = purposeOf(action);
+  return purpose === undefined ? action.kind : `${action.kind}/${purpose}`;
+}
+
+function purposeOf(action: Action): { purpose?: StepPurpose } {
+  if (action.kind === "ChangeAuth") return { purpose: action.change.do };
+  return "purpose" in action ? { purpose: action.purpose } : {};
 }
 
 function memberOf(action: Action): { member?: string } {
@@ -59,7 +73,7 @@ function memberOf(action: Action): { member?: string } {
 }
 
 /** One line: what was done to whom, and why. */
-export function describeEntry(entry: TranscriptEntry): string {
+export function describeEntry(entry: Pick<TranscriptEntry, "step" | "member" | "reason" | "error">): string {
   const what = entry.member === undefined ? entry.step : `${entry.step} ${entry.member}`;
   const failed = entry.error === undefined ? "" : ` – failed: ${entry.error}`;
   return `${what}: ${entry.reason}${failed}`;

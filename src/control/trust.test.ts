@@ -35,7 +35,7 @@ function watch(answer: () => Offered | undefined) {
   const plane: RotatingPlane = {
     plane: "peer",
     name: "new",
-    newcomer: { certificate: "new", key: "key" },
+    newerCa: { certificate: "new", key: "key" },
     bundle: "oldnew",
     nameOf: (fingerprint) => fingerprint,
     endpoint: ({ name }) => ({ name, url: "https://here:2380" }),

@@ -17,7 +17,7 @@ export interface RotatingPlane {
   /** The new CA, as the decision names it. */
   readonly name: string;
   /** With its key, where it is ours. */
-  readonly newcomer?: KeyPair;
+  readonly newerCa?: KeyPair;
   /** A certificate of it for calls to this member, where somebody else gives them. */
   readonly leafFor?: (member: string) => KeyPair | undefined;
   /** All CAs that may have issued what is shown, as PEM. */
@@ -83,7 +83,7 @@ export class TrustWatch {
     const before = this.#seen.get(key);
     const { accepts, shows } = before?.run === run ? before : {};
     const { name } = plane;
-    if (accepts === name && shows === name) return this.#told(key, name, { accepts, shows });
+    if (accepts === name && shows === name) return this.#withSeenAt(key, name, { accepts, shows });
     using limit = deadline(this.#clock, ANSWER_MS);
     const offer = plane.leafFor ? plane.leafFor(record.name) : await this.#offer(plane);
     const answer = offer && (await this.#probe.offer(endpoint, offer, limit.signal));
@@ -95,11 +95,11 @@ export class TrustWatch {
     };
     this.#seen.set(key, seen);
     const { run: _process, ...trust } = seen;
-    return this.#told(key, name, trust);
+    return this.#withSeenAt(key, name, trust);
   }
 
   /** With when it was first seen so. Another process has to be seen itself, but clients need no more time for it. */
-  #told(key: string, name: string, trust: Omit<MemberTrust, "seenAt">): MemberTrust {
+  #withSeenAt(key: string, name: string, trust: Omit<MemberTrust, "seenAt">): MemberTrust {
     const seen = (["accepts", "shows"] as const).filter((what) => trust[what] === name);
     const times = seen.map((what) => {
       const first = `${key} ${name} ${what}`;
@@ -111,8 +111,8 @@ export class TrustWatch {
   }
 
   /** A certificate without names: peers look those up that have some (R46). */
-  async #offer({ plane, newcomer, name }: RotatingPlane): Promise<KeyPair | undefined> {
-    if (!newcomer) return undefined;
+  async #offer({ plane, newerCa, name }: RotatingPlane): Promise<KeyPair | undefined> {
+    if (!newerCa) return undefined;
     const known = this.#offers.get(`${plane} ${name}`);
     if (known && known.notAfter > this.#clock.now() + OFFER_LIFE_MS / 2) return known;
     const leaf = {
@@ -122,7 +122,7 @@ export class TrustWatch {
       lifeMs: OFFER_LIFE_MS,
     } as const;
     try {
-      const offer = await this.#pki.issueLeaf({ ca: newcomer, leaf });
+      const offer = await this.#pki.issueLeaf({ ca: newerCa, leaf });
       this.#offers.set(`${plane} ${name}`, offer);
       return offer;
     } catch (error) {

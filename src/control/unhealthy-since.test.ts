@@ -56,6 +56,13 @@ test("time in which a pause kept it from being made does not count", () => {
   assert.equal(counted([600, down, "paused"], [5, down]), 605, "a process that runs is down by itself");
 });
 
+test("the time in which it served, although its Pod was being deleted, does not count", () => {
+  const ending = is({ state: "stopping", since: 0 });
+  const [, { answer }] = healthy().members as [unknown, MemberFacts];
+  assert.equal(counted([600, { ...ending, answer }], [5, ending]), 5);
+  assert.equal(counted([600, ending]), 600);
+});
+
 test("the time in which others vouched for it does not count as down", () => {
   assert.equal(counted([600, hidden], [5, down]), 5);
   assert.equal(counted([600, down], [60, hidden], [5, down]), 5, "it served for a while");

@@ -40,7 +40,9 @@ export class UnhealthySince {
       // A member that sleeps on purpose is not ill: else it would be replaced the moment it wakes.
       if (member.healthy || !member.record.run) this.#known.delete(member.name);
       // Nobody makes it a Pod while the cluster is paused: the time until then says nothing about the member.
-      else if (spec.paused && lacksWorkload(member)) this.#known.set(member.name, begin(member, at));
+      // Nor does the time in which it served, although its Pod was being deleted.
+      else if (member.stillServes || (spec.paused && lacksWorkload(member)))
+        this.#known.set(member.name, begin(member, at));
       else this.#known.set(member.name, next(this.#known.get(member.name), member, at));
     }
   }

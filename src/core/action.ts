@@ -2,22 +2,27 @@
  * What may be done: one step per pass. An action names everything its executor needs, so that carrying it
  * out is mechanical, idempotent, and can be written to a log a person reads.
  */
+import type { HostPlace } from "./facts/adoption-facts.ts";
+import type { AuthorityFacts, Plane, RotationPhase } from "./facts/authority-facts.ts";
 import type { AuthObjectStatus } from "../api/auth-object.ts";
 import type { RestoreRecipe } from "../api/bootstrap.ts";
 import type { EtcdUserStatus } from "../api/etcd-user.ts";
 import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
-import type { ObjectKind } from "./auth/diff.ts";
-import type { AuthChange } from "./auth/facts.ts";
+import type { AuthChange, ObjectKind } from "./auth/facts.ts";
 import type { Approvable } from "./messages/approvals.ts";
 import type { HoldReason } from "./messages/reasons.ts";
 import type { StepCode, WaitCode } from "./messages/table.ts";
-import type { AuthorityFacts, Plane, RotationPhase } from "./observation.ts";
+import type { Instead } from "./facts/operation-facts.ts";
 import type { ClusterMarks, MemberRecord } from "./record.ts";
+import type { StepClass } from "./steps/step-class.ts";
 
-export type { HoldReason, StepCode, WaitCode };
+export type { HoldReason, StepClass, StepCode, WaitCode };
 
 /** A record as it is first written; the platform adds what it owns (uid, resourceVersion, creation time). */
-export type NewMemberRecord = Omit<MemberRecord, "uid" | "resourceVersion" | "createdAt">;
+export interface NewMemberRecord extends Omit<MemberRecord, "uid" | "resourceVersion" | "createdAt"> {
+  /** The directory that it gets back, with medium HostPath; otherwise it gets one of its own. */
+  readonly host?: HostPlace;
+}
 export type RecordChange = Partial<
   Pick<
     MemberRecord,
@@ -115,15 +120,24 @@ export type Action =
       readonly to: RotationPhase;
       readonly current: string;
       readonly operation?: string;
-      /** It leaves the order of phases, or begins because another CA is asked for. */
-      readonly turn?: AuthorityFacts["turn"];
+      /**
+       * It leaves the order of phases, or begins because another CA is asked for. Replace: nothing runs, and the one that
+       * signs has expired, so that its successor takes its place at once.
+       */
+      readonly turn?: AuthorityFacts["turn"] | "Replace";
       /** What is begun with was given. */
       readonly successor?: string;
     }
   /** Issues the certificates of a member again, or, without one, those of the operator and of the users. */
   | { readonly kind: "ReissueCertificates"; readonly member?: string; readonly operation: string }
   /** Approves the plan of a recovery from quorum loss, as a person would. */
-  | { readonly kind: "CreateOperation"; readonly operation: string; readonly approve: string }
+  | {
+      readonly kind: "CreateOperation";
+      readonly operation: string;
+      readonly approve: string;
+      /** What is restored in place instead of recovering from the survivor. */
+      readonly restore?: Instead;
+    }
   /** Replaces the whole status of an EtcdOperation, under the version that was read. */
   | {
       readonly kind: "UpdateOperation";
@@ -190,21 +204,6 @@ export type MarkPurpose =
   | "note-token-key"
   | "rotate-token-key"
   | "forget-token-key";
-
-/**
- * What a step does to the cluster, so that a wait can name what must wait for it.
- * A learner that never catches up holds `join` and `roll`, but not `heal`, `revert` or `shrink`.
- */
-export type StepClass =
-  | "life"
-  | "record"
-  | "heal"
-  | "revert"
-  | "join"
-  | "promote"
-  | "shrink"
-  | "roll"
-  | "maintain";
 
 /** Why steps wait: a row of the table of messages and its parameters; the words are made when they are shown. */
 export interface Wait {

@@ -7,12 +7,13 @@
  */
 import type { Act, Decision, Hold, StepClass } from "./action.ts";
 import type { Observation } from "./observation.ts";
-import { actOf, holdOf } from "./outcome.ts";
+import { actOf, holdOf } from "./steps/outcome.ts";
 import type { Rule } from "./rule.ts";
 import { adopt } from "./rules/adopt.ts";
 import { auth } from "./rules/auth.ts";
 import { changeTLS } from "./rules/change-tls.ts";
 import { regainAccess } from "./rules/regain-access.ts";
+import { expiredAuthority } from "./rules/expired-authority.ts";
 import { deletion } from "./rules/deletion.ts";
 import { fence } from "./rules/fence.ts";
 import { holdAll } from "./rules/hold-all.ts";
@@ -56,6 +57,8 @@ export const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   ["recover", recover],
   ["restore-in-place", restoreInPlace],
   ["hibernate", hibernate],
+  // Before anybody is given up or restarted who could not come back.
+  ["expired-authority", expiredAuthority],
   ["establish", establish],
   ["regain-access", regainAccess],
   ["finish-removals", finishRemovals],

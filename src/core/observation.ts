@@ -4,22 +4,36 @@
  */
 import type { RestoreRecipe, RestoreSource } from "../api/bootstrap.ts";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
-import type { EtcdOperationStatus } from "../api/etcd-operation.ts";
-import type { AdoptionFacts } from "./adoption-facts.ts";
-import type { AuthorityFacts, MemberTrust, Plane } from "./authority-facts.ts";
-import type { StepClass } from "./action.ts";
+import type { EtcdSnapshotScheduleSpec } from "../api/etcd-snapshot-schedule.ts";
+import type { AdoptionFacts } from "./facts/adoption-facts.ts";
+import type { AuthorityFacts, MemberTrust, Plane } from "./facts/authority-facts.ts";
 import type { AuthFacts } from "./auth/facts.ts";
-import type { MemberDirectory } from "./directory-facts.ts";
-import type { EtcdFacts, MemberAnswer } from "./etcd-facts.ts";
-import type { OperationTask } from "./operations/task.ts";
+import type { MemberDirectory } from "./facts/directory-facts.ts";
+import type { EtcdFacts, MemberAnswer } from "./facts/etcd-facts.ts";
+import type { OperationFacts } from "./facts/operation-facts.ts";
 import type { SnapshotState } from "./snapshots/facts.ts";
 import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
-import type { NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
+import type { StepClass } from "./steps/step-class.ts";
+import type { NotMade, VolumeFacts, WorkloadFacts } from "./facts/workload-facts.ts";
 
-export type { AuthorityFacts, MemberTrust, Plane, RotationPhase } from "./authority-facts.ts";
-export type { DirectoryMember, MemberDirectory, ReadObstacle } from "./directory-facts.ts";
-export type { EtcdFacts, EtcdMemberEntry, HashReport, MemberAnswer, UnreachableCause } from "./etcd-facts.ts";
-export type { Clearing, DataLeft, ExitCause, NotMade, VolumeFacts, WorkloadFacts } from "./workload-facts.ts";
+export type { AuthorityFacts, MemberTrust, Plane, RotationPhase } from "./facts/authority-facts.ts";
+export type { DirectoryMember, MemberDirectory, ReadObstacle } from "./facts/directory-facts.ts";
+export type {
+  EtcdFacts,
+  EtcdMemberEntry,
+  HashReport,
+  MemberAnswer,
+  UnreachableCause,
+} from "./facts/etcd-facts.ts";
+export type { OperationFacts } from "./facts/operation-facts.ts";
+export type {
+  Clearing,
+  DataLeft,
+  ExitCause,
+  NotMade,
+  VolumeFacts,
+  WorkloadFacts,
+} from "./facts/workload-facts.ts";
 
 export interface Observation {
   /**
@@ -27,6 +41,8 @@ export interface Observation {
    * controller's own, and can be compared with it; those of records and marks are by the clock of who wrote them.
    */
   readonly now: number;
+  /** The same moment by the clock of the server that keeps the objects; absent where there is none. */
+  readonly serverNow?: number;
   readonly cluster: ClusterFacts;
   /** One per record, by ascending ordinal. */
   readonly members: readonly MemberFacts[];
@@ -38,27 +54,6 @@ export interface Observation {
   readonly snapshots?: SnapshotState;
   /** Absent where the platform knows nothing of users. */
   readonly auth?: AuthFacts;
-}
-
-/** One EtcdOperation; made from the object by `operationFacts`. */
-export interface OperationFacts {
-  readonly name: string;
-  readonly uid: string;
-  /** Opaque; every write of its status carries it as a precondition (H10). */
-  readonly resourceVersion: string;
-  readonly generation: number;
-  /** By the clock of who stored it: it orders operations, and nothing else. */
-  readonly createdAt: number;
-  /** Deleted, and kept by somebody's finalizer: no further step is taken. */
-  readonly deleting: boolean;
-  readonly task: OperationTask;
-  readonly ttlSecondsAfterFinished?: number;
-  /** How often its step failed in a row, as far as this controller knows: losing it costs attempts, never safety. */
-  readonly failures?: { readonly count: number; readonly error: string };
-  /** Its status could not be written several times in a row, last at this time: the cluster does not wait for it. */
-  readonly unrecorded?: { readonly at: number; readonly error: string };
-  /** The record of what was done so far. Unlike other status it is read back: nothing else holds it. */
-  readonly status: EtcdOperationStatus;
 }
 
 export interface ClusterFacts {
@@ -122,6 +117,8 @@ export interface PlatformFacts {
   readonly fetch?: FetchFacts;
   /** The EtcdSnapshots that restores in place name, by their names. */
   readonly namedSnapshots?: Readonly<Record<string, NamedSnapshot>>;
+  /** The schedules that restores to a point in time name, by their names, where those may be of other clusters. */
+  readonly pointSchedules?: Readonly<Record<string, EtcdSnapshotScheduleSpec>>;
   /** Why this platform cannot restore a snapshot into this cluster in place. */
   readonly inPlaceRefused?: string;
   /** The last attempt to make what is rescued, where that takes longer than one step and has not succeeded. */

@@ -3,8 +3,8 @@
  * machine) and the marks on the cluster itself. Everything the operator must not forget is here; nothing
  * of it is kept in the operator's own memory, and nothing is read back from status.
  */
-import type { AdoptionMark } from "./adoption-facts.ts";
-import { canonical, shortHash } from "./hash.ts";
+import type { AdoptionMark } from "./facts/adoption-facts.ts";
+import { canonical, shortHash } from "./template/hash.ts";
 import type { Restore, RestoreRecipe } from "../api/bootstrap.ts";
 import type {
   EffectiveTLS,
@@ -123,10 +123,22 @@ export function isEstablished(clusterUID: string, marks: ClusterMarks): boolean 
   return marks.established?.token === clusterToken(clusterUID, marks);
 }
 
-/** Tells one recipe of a restore from another, by what was asked for: what followed from an EtcdSnapshot is no part of it. */
-export function restoreHash(restore: Restore | undefined): string | undefined {
+/**
+ * Tells one recipe of a restore from another, by what was asked for: what followed from an EtcdSnapshot, from the schedule
+ * of a point in time or from the time of the restore is no part of it.
+ */
+export function restoreHash(restore: Restore | RestoreRecipe | undefined): string | undefined {
   if (restore === undefined) return undefined;
-  const { snapshot, revisionBump } = restore;
+  const { revision: _known, raiseTo: _raised, fitsQuota: _fits, ...asked } = restore as RestoreRecipe;
+  return hashOf(asked);
+}
+
+function hashOf(restore: Restore): string {
+  const { snapshot, pointInTime, encryption, revisionBump } = restore;
+  if (pointInTime !== undefined) {
+    const asked = pointInTime.schedule === undefined ? { encryption } : {};
+    return shortHash(canonical({ pointInTime, revisionBump, ...asked }));
+  }
   return shortHash(canonical(snapshot === undefined ? restore : { snapshot, revisionBump }));
 }
 

@@ -20,6 +20,8 @@ export interface MemberView extends MemberFacts {
   readonly healthy: boolean;
   /** We do not see how it is, but its readiness or its peers say that it serves (H16): neither healthy nor unhealthy. */
   readonly outOfReach: boolean;
+  /** It does what a healthy member does, while its workload is being ended by somebody who does not get through to it. */
+  readonly stillServes: boolean;
   /** Its workload was started from what its record says now. */
   readonly upToDate: boolean;
   /** It lacks only resources, which the platform gives it without a restart. */
@@ -30,6 +32,8 @@ export interface View {
   readonly observation: Observation;
   readonly spec: EtcdClusterSpec;
   readonly now: number;
+  /** The same moment by the clock that times are stored in operations by. */
+  readonly serverNow: number;
   readonly token: string;
   /** This life's cluster was seen to exist (I3). */
   readonly established: boolean;
@@ -78,6 +82,7 @@ function join(observation: Observation): View {
     observation,
     spec: cluster.spec,
     now: observation.now,
+    serverNow: observation.serverNow ?? observation.now,
     token,
     established,
     open: established && (observation.platform.opened !== false || isQuorumConfirmed(members, voters)),
@@ -90,6 +95,11 @@ function join(observation: Observation): View {
     leader: members.find((member) => member.isLeader),
     nextOrdinal: nextOrdinal(observation, list),
   };
+}
+
+/** A time that was stored by the server's clock, as our own clock would have shown it. */
+export function byOurClock({ now, serverNow }: Pick<View, "now" | "serverNow">, stored: number): number {
+  return stored - serverNow + now;
 }
 
 /** While nobody tells who votes, everybody who has joined counts. */
@@ -128,17 +138,15 @@ function memberView(
     answer.memberID === entry.id &&
     answer.clusterID === clusterID &&
     answer.leaderID !== "0";
+  const serves = answers && (!isVoter || answer.linearizable) && facts.forgot === undefined;
   return {
     ...facts,
     name: record.name,
     entry,
     isVoter,
     isLeader: answers && answer.leaderID === answer.memberID,
-    healthy:
-      answers &&
-      workload.state === "running" &&
-      (!isVoter || answer.linearizable) &&
-      facts.forgot === undefined,
+    healthy: serves && workload.state === "running",
+    stillServes: serves && workload.state === "stopping",
     outOfReach: isOutOfReach(facts, entry),
     upToDate:
       workload.state === "absent" ||

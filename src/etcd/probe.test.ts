@@ -25,6 +25,34 @@ test("the peers that a member is connected to stand in its metrics, one line eac
   assert.equal(activePeersIn("").size, 0);
 });
 
+test("any answer tells by its Date what time it is there, and no answer tells nothing", async (t) => {
+  const dates = new Map([
+    ["/good", "Mon, 07 Jan 2030 12:00:00 GMT"],
+    ["/none", undefined],
+    ["/bad", "today"],
+  ]);
+  const server = createServer(({ url = "" }, response) => {
+    response.sendDate = false;
+    const date = dates.get(url);
+    if (date !== undefined) response.setHeader("Date", date);
+    response.statusCode = 404;
+    response.end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const probe = new HttpProbe();
+  const date = (path: string, signal = AbortSignal.timeout(5_000)) =>
+    probe.date(`http://127.0.0.1:${port}${path}`, signal);
+  assert.equal(await date("/good"), Date.UTC(2030, 0, 7, 12));
+  assert.equal(await date("/none"), undefined);
+  assert.equal(await date("/bad"), undefined);
+  assert.equal(await date("/good", AbortSignal.abort()), undefined);
+  server.close();
+  assert.equal(await date("/good"), undefined);
+});
+
 test("a member is ready when it says so in time, and nothing else is an answer", async (t) => {
   const asked: (string | undefined)[] = [];
   const server = createServer(({ url, headers }, response) => {

@@ -11,7 +11,7 @@ import { callName, type Caller } from "./caller.ts";
 import { describe } from "./endpoints.ts";
 import { EtcdError } from "./errors.ts";
 import { Maintenance } from "./proto/rpc_pb.ts";
-import { SnapshotFrames } from "./snapshot-frames.ts";
+import { SnapshotBlocks } from "./snapshot-blocks.ts";
 
 const call = Maintenance.method.snapshot;
 const HASH_BYTES = 32;
@@ -22,7 +22,10 @@ export interface SnapshotOptions {
   readonly signal?: AbortSignal;
   /** Longest silence of the member. */
   readonly idleTimeoutMs?: number;
-  /** The reader checks the hash at the end itself, in a pass over the bytes that it makes anyway. */
+  /**
+   * The reader checks the hash at the end itself, in a pass over the bytes that it makes anyway. It gets buffers that are
+   * used again: each may be read until the next but one is asked for.
+   */
   readonly unhashed?: boolean;
 }
 
@@ -56,17 +59,21 @@ export function openSnapshot(caller: Caller, endpoint: Endpoint, options: Snapsh
       const stream = await caller.stream(call, endpoint, idle.signal);
       stream.send(create(call.input, {}));
       stream.end();
-      idle.restart();
+      idle.resume();
       if (options.unhashed === true && stream.parsed !== undefined) {
-        const frames = new SnapshotFrames();
-        for await (const part of stream.parsed(frames)) {
+        const blocks = new SnapshotBlocks(() => idle.heard());
+        let before: Uint8Array | undefined;
+        for await (const block of stream.parsed(blocks)) {
           idle.pause();
-          expectedSize ??= frames.announced === undefined ? undefined : frames.announced + HASH_BYTES;
-          size += part.length;
-          yield part;
-          idle.restart();
+          expectedSize ??= blocks.announced === undefined ? undefined : blocks.announced + HASH_BYTES;
+          size += block.length;
+          yield block;
+          // By now the next one is asked for.
+          if (before !== undefined) blocks.release(before);
+          before = block;
+          idle.resume();
         }
-        result = { size, ...(frames.version === "" ? {} : { version: frames.version }) };
+        result = { size, ...(blocks.version === "" ? {} : { version: blocks.version }) };
         return;
       }
       for await (const part of stream) {
@@ -76,7 +83,7 @@ export function openSnapshot(caller: Caller, endpoint: Endpoint, options: Snapsh
         if (part.version !== "") version = part.version;
         if (options.unhashed !== true) tail = digestAllButTail(hash, tail, part.blob);
         if (part.blob.length > 0) yield part.blob;
-        idle.restart();
+        idle.resume();
       }
     } finally {
       idle.stop();
@@ -126,7 +133,10 @@ export function digestAllButTail(hash: Hash, tail: Uint8Array, chunk: Uint8Array
   return joined.slice(settled);
 }
 
-/** Aborts when the member is silent too long. The consumer's own slowness does not count. */
+/**
+ * Aborts when the member is silent too long. The consumer's own slowness does not count. One timer looks now and then how
+ * long ago the last bytes came: sixty thousand frames a gigabyte are too many to begin one for each.
+ */
 class IdleLimit {
   readonly #controller = new AbortController();
   readonly #clock: Clock;
@@ -134,6 +144,8 @@ class IdleLimit {
   readonly #parent: AbortSignal | undefined;
   readonly #onParent = () => this.#controller.abort(this.#parent?.reason);
   #timer: Timer | undefined;
+  /** Undefined while the consumer has the bytes. */
+  #since: number | undefined;
 
   constructor(clock: Clock, options: SnapshotOptions) {
     this.#clock = clock;
@@ -147,18 +159,34 @@ class IdleLimit {
     return this.#controller.signal;
   }
 
-  restart(): void {
-    this.pause();
-    this.#timer = this.#clock.timer(this.#ms, () => this.#controller.abort(new DeadlineExceeded(this.#ms)));
+  /** The member is waited for, from now on. */
+  resume(): void {
+    this.#since = this.#clock.monotonic();
+    if (this.#timer === undefined) this.#look(this.#ms);
+  }
+
+  heard(): void {
+    if (this.#since !== undefined) this.#since = this.#clock.monotonic();
   }
 
   pause(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#since = undefined;
   }
 
   stop(): void {
-    this.pause();
+    this.#timer?.cancel();
+    this.#timer = undefined;
     this.#parent?.removeEventListener("abort", this.#onParent);
+  }
+
+  #look(inMs: number): void {
+    this.#timer = this.#clock.timer(inMs, () => {
+      this.#timer = undefined;
+      // Waiting begins it again.
+      if (this.#since === undefined) return;
+      const left = this.#since + this.#ms - this.#clock.monotonic();
+      if (left > 0) this.#look(left);
+      else this.#controller.abort(new DeadlineExceeded(this.#ms));
+    });
   }
 }

@@ -42,16 +42,13 @@ export function exactVersion(text: string): string | undefined {
   const exact = EXACT.exec(text.trim())?.[1];
   if (exact !== undefined) return exact;
   const minor = MINOR.exec(text.trim())?.[1];
-  return minor === undefined ? undefined : etcdPins.find((pin) => minorOf(pin.version) === minor)?.version;
+  return minor === undefined
+    ? undefined
+    : etcdPins.find((pin) => pin.version.startsWith(`${minor}.`))?.version;
 }
 
 export function findPin(version: string): EtcdPin | undefined {
   return etcdPins.find((pin) => pin.version === version);
-}
-
-/** `3.6` of `3.6.16`. */
-export function minorOf(version: string): string {
-  return version.split(".").slice(0, 2).join(".");
 }
 
 /** etcdutl came with 3.5; before it etcdctl did its work (R24). */

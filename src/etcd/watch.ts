@@ -4,6 +4,7 @@
  * carries the oldest revision left, since only the consumer can decide how to catch up.
  */
 import { create } from "@bufbuild/protobuf";
+import { doubledMs, type Backoff } from "../seams/backoff.ts";
 import { deadline, sleep, type Timer } from "../seams/clock.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import { callName, type Caller } from "./caller.ts";
@@ -16,8 +17,7 @@ import { Watch, type WatchResponse } from "./proto/rpc_pb.ts";
 import type { Bytes, KeyValue } from "./types.ts";
 
 const call = Watch.method.watch;
-const PAUSE_MIN_MS = 50;
-const PAUSE_MAX_MS = 2_000;
+const PAUSES: Backoff = { firstMs: 50, longestMs: 2_000 };
 /** The answer to the creation must come within this, or another member is asked. */
 const CREATE_TIMEOUT_MS = 3_000;
 
@@ -71,13 +71,13 @@ export class WatchCalls {
     const stop = new AbortController();
     const signal = options.signal ?? stop.signal;
     const position = { next: options.startRevision ?? 0n };
-    let pause = PAUSE_MIN_MS;
+    let failures = 0;
     while (!signal.aborted) {
       const endpoint = endpoints.voters(clock.monotonic())[0];
       if (endpoint === undefined) throw ended("no voter endpoint is known", "no endpoint");
       try {
         for await (const batch of this.#once(endpoint, key, options, position, signal)) {
-          pause = PAUSE_MIN_MS;
+          failures = 0;
           yield batch;
         }
         if (signal.aborted) return;
@@ -88,8 +88,7 @@ export class WatchCalls {
         endpoints.failed(endpoint, clock.monotonic());
         options.onInterrupted?.(error);
       }
-      await sleep(clock, pause, signal).catch(() => undefined);
-      pause = Math.min(pause * 2, PAUSE_MAX_MS);
+      await sleep(clock, doubledMs(++failures, PAUSES), signal).catch(() => undefined);
     }
   }
 

@@ -1,7 +1,7 @@
 /** The beginning of a SOCKS 5 connection (RFC 1928, with user and password by RFC 1929). Names are resolved by the proxy. */
 import { isIPv4 } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Destination, ProxyLogin } from "./tunnel.ts";
+import type { Destination, ProxyLogin } from "./destination.ts";
 
 const VERSION = 5;
 const METHOD = { none: 0, password: 2 } as const;

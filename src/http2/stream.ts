@@ -57,18 +57,27 @@ export function readAll(
 /** What may lie here until the reader takes it; the rest waits with the server. */
 const READ_AHEAD = 1024 * 1024;
 
+/** What becomes of a chunk, the moment it arrives. */
+type Take<T> = (chunk: Uint8Array) => Iterable<T>;
+
 /** By events: reading from a stream joins all that has come into a new buffer, which copies every byte once more. */
-async function* arriving(stream: ClientHttp2Stream): AsyncGenerator<Uint8Array> {
-  let queue: Uint8Array[] = [];
+async function* arriving<T>(stream: ClientHttp2Stream, take: Take<T>): AsyncGenerator<T> {
+  let queue: T[] = [];
   let queued = 0;
   let state = "open" as "open" | "ended" | "closed";
   let failure: Error | undefined;
   let wake: (() => void) | undefined;
   const onData = (chunk: Uint8Array) => {
-    queue.push(chunk);
+    try {
+      for (const item of take(chunk)) queue.push(item);
+    } catch (error) {
+      failure ??= error instanceof Error ? error : new Error(String(error));
+      stream.off("data", onData);
+    }
     queued += chunk.length;
-    if (queued >= READ_AHEAD) stream.pause();
-    wake?.();
+    if (queued >= READ_AHEAD && queue.length > 0) stream.pause();
+    // Nothing to hand on yet: the reader sleeps until there is.
+    if (queue.length > 0 || failure !== undefined) wake?.();
   };
   const onEnd = () => {
     state = "ended";
@@ -104,20 +113,30 @@ async function* arriving(stream: ClientHttp2Stream): AsyncGenerator<Uint8Array> 
   }
 }
 
-/**
- * What comes, as it comes. Leaving the loop ends the stream; so does the signal, with a failure. `unjoined`: for large
- * downloads, each chunk by itself.
- */
-export async function* chunksOf(
+/** What comes, as it comes. Leaving the loop ends the stream; so does the signal, with a failure. */
+export async function* chunksOf(stream: ClientHttp2Stream, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  yield* reading(stream, signal, () => stream as AsyncIterable<Uint8Array>);
+}
+
+/** For large downloads: what `take` makes of each chunk. It is called when the chunk arrives. */
+export async function* takenFrom<T>(
   stream: ClientHttp2Stream,
   signal: AbortSignal,
-  { unjoined = false }: { unjoined?: boolean } = {},
-): AsyncGenerator<Uint8Array> {
+  take: Take<T>,
+): AsyncGenerator<T> {
+  yield* reading(stream, signal, () => arriving(stream, take));
+}
+
+async function* reading<T>(
+  stream: ClientHttp2Stream,
+  signal: AbortSignal,
+  open: () => AsyncIterable<T>,
+): AsyncGenerator<T> {
   const onAbort = () => stream.close(constants.NGHTTP2_CANCEL);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     if (signal.aborted) onAbort();
-    yield* unjoined ? arriving(stream) : (stream as AsyncIterable<Uint8Array>);
+    yield* open();
     // Trailers may follow the end of the data by a tick; ending our side too closes the stream.
     if (!stream.closed) await new Promise<void>((resolve) => stream.once("close", resolve).end());
   } catch (error) {

@@ -7,12 +7,8 @@ import { request as requestHttps } from "node:https";
 import { connect, type Socket } from "node:net";
 import { rootCertificates } from "node:tls";
 import type { Clock } from "../seams/clock.ts";
+import type { Destination, ProxyLogin } from "./destination.ts";
 import { socksHandshake } from "./socks.ts";
-
-export interface Destination {
-  readonly host: string;
-  readonly port: number;
-}
 
 /** `ca`: trusted beside the system's authorities, for an https proxy. */
 export async function tunnel(
@@ -104,11 +100,6 @@ async function throughSocks(url: URL, destination: Destination, signal: AbortSig
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
-}
-
-export interface ProxyLogin {
-  readonly user: string;
-  readonly password: string;
 }
 
 function loginOf({ username, password }: URL): ProxyLogin | undefined {

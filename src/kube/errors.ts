@@ -37,8 +37,18 @@ export interface KubeCause {
   readonly message: string;
 }
 
+/** What the server said, in its own words and about which object. */
+export interface KubeAnswer {
+  readonly message: string;
+  /** The resource; an authorizer always names it. */
+  readonly kind: string | undefined;
+  /** Empty where the call named none: an authorizer sees no name in what is to be created, admission does. */
+  readonly name: string | undefined;
+}
+
 interface KubeErrorDetails extends ErrorOptions {
   readonly causes?: readonly KubeCause[];
+  readonly answer?: KubeAnswer | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly status?: number;
   readonly mayHaveHappened?: boolean;
@@ -48,6 +58,8 @@ export class KubeError extends Error {
   override name = "KubeError";
   readonly reason: KubeReason;
   readonly causes: readonly KubeCause[];
+  /** Undefined where the server sent no Status. */
+  readonly answer: KubeAnswer | undefined;
   /** The server's own wish when to be asked again. */
   readonly retryAfterMs: number | undefined;
   /** Undefined when there was no answer. */
@@ -59,6 +71,7 @@ export class KubeError extends Error {
     super(`${what}: ${message}${message.endsWith(".") ? "" : ";"} ${ADVICE[reason]}`, details);
     this.reason = reason;
     this.causes = details.causes ?? [];
+    this.answer = details.answer;
     this.retryAfterMs = details.retryAfterMs;
     this.status = details.status;
     this.mayHaveHappened = details.mayHaveHappened ?? false;
@@ -110,8 +123,14 @@ export function errorFromResponse(what: string, response: KubeResponse): KubeErr
   const retryAfterMs = response.retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1_000);
   const text =
     parsed?.message ?? (typeof body === "string" && body !== "" ? body.slice(0, 500) : "no reason");
+  const answer = parsed && {
+    message: text,
+    kind: parsed.details?.kind,
+    name: parsed.details?.name,
+  };
   return new KubeError(reason, what, `${status} ${text}`, {
     causes,
+    answer,
     retryAfterMs,
     status,
     // Time-outs and 5xx are the server giving up on an answer, not on the work.
@@ -142,6 +161,8 @@ interface StatusBody {
   readonly reason?: string;
   readonly code?: number;
   readonly details?: {
+    readonly kind?: string;
+    readonly name?: string;
     readonly causes?: readonly { field?: string; reason?: string; message?: string }[];
     readonly retryAfterSeconds?: number;
   };

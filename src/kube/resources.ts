@@ -135,6 +135,11 @@ export function isControlledBy(object: KubeObject, uid: string): boolean {
   return object.metadata?.ownerReferences?.some((ref) => ref.controller === true && ref.uid === uid) ?? false;
 }
 
+/** Whether it goes with the object of this UID, which need not be its controller. */
+export function isOwnedBy(object: KubeObject, uid: string): boolean {
+  return object.metadata?.ownerReferences?.some((ref) => ref.uid === uid) ?? false;
+}
+
 /**
  * A write that took the last finalizer away ended the object with it. The answer shows it once more, in a version
  * that a cache has seen long since.

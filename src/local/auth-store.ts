@@ -5,10 +5,11 @@
 import type { AuthObjectStatus } from "../api/auth-object.ts";
 import type { EtcdRole, EtcdRoleSpec } from "../api/etcd-role.ts";
 import type { EtcdUser, EtcdUserSpec } from "../api/etcd-user.ts";
-import type { ObjectKind } from "../core/auth/diff.ts";
-import { canonical } from "../core/hash.ts";
+import type { Problem } from "../control/problem.ts";
+import type { ObjectKind } from "../core/auth/facts.ts";
+import { canonical } from "../core/template/hash.ts";
 import type { Layout } from "./layout.ts";
-import { ResourceFiles, resourceOf, type StoredResource } from "./resource-files.ts";
+import { problemOfFile, ResourceFiles, resourceOf, type StoredResource } from "./resource-files.ts";
 import type { StoreSeams } from "./store.ts";
 
 interface Stored extends StoredResource {
@@ -24,7 +25,7 @@ export type AuthObject = EtcdUser | EtcdRole;
 export interface FoundAuthObjects {
   readonly objects: readonly { readonly object: AuthObject; readonly applied: boolean }[];
   /** Files that cannot be understood, in words: they stop nothing but themselves. */
-  readonly damaged: readonly string[];
+  readonly damaged: readonly Problem[];
 }
 
 export class AuthStore {
@@ -45,7 +46,7 @@ export class AuthStore {
     const { stored, damaged } = await this.#files.list();
     return {
       objects: stored.map((one) => ({ object: this.#toObject(one), applied: one.applied })),
-      damaged: damaged.map(({ why }) => why),
+      damaged: damaged.map(problemOfFile),
     };
   }
 

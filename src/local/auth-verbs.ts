@@ -2,10 +2,10 @@
 import { etcdRoleSchema, type EtcdRole } from "../api/etcd-role.ts";
 import { etcdUserSchema, type EtcdUser } from "../api/etcd-user.ts";
 import { resourceParser } from "../api/parse-resource.ts";
-import type { ObjectKind } from "../core/auth/diff.ts";
+import type { ObjectKind } from "../core/auth/facts.ts";
 import type { AuthObject, AuthStore } from "./auth-store.ts";
 import { InvalidInput } from "./change.ts";
-import type { Done, Subject } from "./operations.ts";
+import type { Done, Subject } from "./verb.ts";
 import { isResourceName, kindAmong, noneNamed, requireNotDeleted, requireOurs } from "./resource-verbs.ts";
 
 const PARSERS = {

@@ -14,6 +14,7 @@ import {
   roleFacts,
   userFacts,
 } from "../core/auth/objects.ts";
+import type { Problem } from "../control/problem.ts";
 import { Passwords } from "../control/passwords.ts";
 import type { Action } from "../core/action.ts";
 import { neededKeys } from "../core/auth/token.ts";
@@ -39,7 +40,7 @@ export class LocalAuth {
   readonly #seams: StoreSeams;
   readonly #passwords = new Passwords();
   #logins: readonly Credentials[] = [];
-  damaged: readonly string[] = [];
+  damaged: readonly Problem[] = [];
 
   constructor(layout: Layout, seams: StoreSeams) {
     this.#layout = layout;

@@ -6,8 +6,10 @@
 import path from "node:path";
 import type { EtcdClusterSpec } from "../api/etcd-cluster-spec.ts";
 import { lifetimesOf, type Lifetimes } from "../api/lifetimes.ts";
+import { sentencesOf, type Problem } from "../control/problem.ts";
 import type { UserCertificate, UserFacts } from "../core/auth/facts.ts";
-import { hasOwnGateway, isSecure } from "../core/config/flags.ts";
+import { isSecure } from "../core/config/flags.ts";
+import { hasOwnGateway } from "../core/config/gateway.ts";
 import type { MemberRecord } from "../core/record.ts";
 import { bundleOf, trustedBy, type Authority } from "../pki/authority.ts";
 import { Keeper } from "../pki/keeper.ts";
@@ -38,7 +40,7 @@ export interface ClientCredentials {
 
 export interface CertificateReport {
   readonly changed: boolean;
-  readonly problems: readonly string[];
+  readonly problems: readonly Problem[];
   readonly lookAgainAt?: number;
 }
 
@@ -167,7 +169,8 @@ export class Certificates {
     const due: number[] = [];
     let changed = false;
     if (users.length > 0) await this.#disk.makeDirectory(this.#layout.userCertificates);
-    const planes = new Set(wanted.map(({ plane }) => plane));
+    // Of a plane that is asked for, before anybody restarts to have certificates of it.
+    const planes = new Set([...planesOf(spec, records), ...wanted.map(({ plane }) => plane)]);
     for (const plane of planes) changed = (await this.#ensureAuthority(cluster, plane, lives)) || changed;
     await Promise.all(
       wanted.map(async (one) => {
@@ -200,7 +203,7 @@ export class Certificates {
     const all = this.#keeper.ends
       .filter(({ name }) => path.dirname(name) !== this.#layout.userCertificates)
       .map(({ name, expires }) => ({ name: path.basename(name).replace(/\.(pem|crt)$/, ""), expires }));
-    return { problems: this.#keeper.problems, expiry, all };
+    return { problems: sentencesOf(this.#keeper.problems), expiry, all };
   }
 
   /** For whoever only looks; what is kept here is known. */

@@ -81,7 +81,8 @@ export class Controller {
       await this.platform.workloads.stopAndWait(names.filter((name) => name !== leader));
       await this.platform.workloads.stopAndWait(names.filter((name) => name === leader));
     }
-    await Promise.all([this.platform.restores.close(), this.platform.snapshots.close()]);
+    const { restores, snapshots, recovery } = this.platform;
+    await Promise.all([restores.close(), snapshots.close(), recovery.close()]);
     await this.platform.workloads.detach();
     await this.#options.seams.transport.close();
     await this.#lock.release();

@@ -5,6 +5,7 @@
  */
 import path from "node:path";
 import type { FollowerFacts, FollowReport } from "../core/snapshots/follower-facts.ts";
+import { doubledMs, type Backoff } from "../seams/backoff.ts";
 import { deadline, sleep, type Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { Processes, RunningProcess } from "../seams/processes.ts";
@@ -41,8 +42,7 @@ interface Follower {
 }
 
 const STOPS_WITHIN_MS = 15_000;
-const FIRST_WAIT_MS = 5_000;
-const LONGEST_WAIT_MS = 300_000;
+const WAITS: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 /** After so long a failure is a new one. */
 const SETTLED_MS = 600_000;
 const REPORT = /^follow\.([0-9a-f]+)\.(\d+)\.([0-9a-f]{16})\.report$/;
@@ -146,8 +146,7 @@ export class LocalFollowers {
       if (signal.aborted) break;
       if (clock.monotonic() - began > SETTLED_MS) failures = 1;
       this.#onEvent();
-      const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
-      await sleep(clock, waitMs, signal).catch(() => undefined);
+      await sleep(clock, doubledMs(failures, WAITS), signal).catch(() => undefined);
     }
     await disk.remove(this.#file(follower.request));
   }

@@ -10,7 +10,7 @@ import type { EtcdProbe } from "../seams/etcd-probe.ts";
 const PROBE_EVERY_MS = 5_000;
 const PROBE_TIMEOUT_MS = 4_000;
 /** Passes over silent members take a second or two. */
-const BLIND_MS = 15_000;
+const UNOBSERVED_MS = 15_000;
 
 interface ProbeState {
   /** The process this is about: another start is another patient. */
@@ -39,7 +39,7 @@ export class Liveness {
       this.#pulses.set(record.name, probeState);
     }
     // While nobody looked, nobody can say that it was silent: a step such as defragmentation takes its time.
-    if (now - probeState.lookedAt > BLIND_MS) probeState.lastSeen += now - probeState.lookedAt;
+    if (now - probeState.lookedAt > UNOBSERVED_MS) probeState.lastSeen += now - probeState.lookedAt;
     probeState.lookedAt = now;
     if (answered) probeState.lastSeen = now;
     else if (now - probeState.probedAt >= PROBE_EVERY_MS) void this.#ask(record, probeState, now);

@@ -62,7 +62,7 @@ export function thisMachine({ clock, random, env, signal, command, program }: Su
       probe,
       rescuer: machineRescuer({ world, random, pki, env, signal }),
       restore: machineRestorer({ clock, random, env }),
-      fetch: machineFetcher({ clock, random, env, signal }),
+      fetch: machineFetcher({ clock, random, env }),
       connect: connectWith(clock),
       ...(program && { program }),
     },

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sentencesOf } from "../control/problem.ts";
 import { Conflict } from "../control/platform.ts";
 import { layout } from "./layout.ts";
 import { createOperation, OperationStore } from "./operation-store.ts";
@@ -49,7 +50,7 @@ test("a file that cannot be understood is named, kept, and hides no other one", 
   await disk.write(at.operation("broken"), "{");
   const { operations, damaged } = await store.list();
   assert.equal(operations.length, 1);
-  assert.match(damaged.join(), /broken\.json is not JSON/);
+  assert.match(sentencesOf(damaged).join(), /broken\.json is not JSON/);
   assert.equal(await disk.read(at.operation("broken")), "{");
 });
 

@@ -6,9 +6,10 @@ import type { EtcdOperation, EtcdOperationSpec, EtcdOperationStatus } from "../a
 import type { Action } from "../core/action.ts";
 import { FINAL } from "../core/operations/status.ts";
 import { Conflict } from "../control/platform.ts";
+import type { Problem } from "../control/problem.ts";
 import { hex, type Random } from "../seams/random.ts";
 import type { Layout } from "./layout.ts";
-import { ResourceFiles, resourceOf, type StoredResource } from "./resource-files.ts";
+import { problemOfFile, ResourceFiles, resourceOf, type StoredResource } from "./resource-files.ts";
 import type { StoreSeams } from "./store.ts";
 
 interface StoredOperation extends StoredResource {
@@ -19,7 +20,7 @@ interface StoredOperation extends StoredResource {
 export interface FoundOperations {
   readonly operations: readonly EtcdOperation[];
   /** Files that cannot be understood, in words: they stop nothing but themselves. */
-  readonly damaged: readonly string[];
+  readonly damaged: readonly Problem[];
 }
 
 export class OperationStore {
@@ -35,7 +36,7 @@ export class OperationStore {
   /** By time of creation. */
   async list(): Promise<FoundOperations> {
     const { stored, damaged } = await this.#files.list();
-    return { operations: stored.map(toOperation), damaged: damaged.map(({ why }) => why) };
+    return { operations: stored.map(toOperation), damaged: damaged.map(problemOfFile) };
   }
 
   /** Undefined if one of this name exists. */
@@ -76,12 +77,14 @@ function toOperation(stored: StoredOperation): EtcdOperation {
 export async function createOperation(
   operations: Pick<OperationStore, "create" | "list">,
   cluster: { readonly name: string } | undefined,
-  { operation, approve }: Extract<Action, { kind: "CreateOperation" }>,
+  { operation, approve, restore }: Extract<Action, { kind: "CreateOperation" }>,
 ): Promise<void> {
   if (!cluster) throw new Conflict("the cluster no longer exists");
-  if (await operations.create(operation, { cluster: cluster.name, recoverQuorum: { approve } })) return;
+  const task = restore ? { restore: { ...restore, approve } } : { recoverQuorum: { approve } };
+  if (await operations.create(operation, { cluster: cluster.name, ...task })) return;
   const listed = await operations.list();
   const found = listed.operations.find(({ metadata }) => metadata.name === operation);
-  if (found?.spec.recoverQuorum?.approve !== approve || FINAL.has(found.status?.phase))
+  const approved = found?.spec.recoverQuorum ?? found?.spec.restore;
+  if (!found || approved?.approve !== approve || FINAL.has(found.status?.phase))
     throw new Conflict(`operation ${operation} exists, and has ended or approves something else: delete it`);
 }

@@ -3,7 +3,7 @@ import { etcdOperationSchema, type EtcdOperation } from "../api/etcd-operation.t
 import { resourceParser } from "../api/parse-resource.ts";
 import { fieldError, InvalidInput } from "./change.ts";
 import { Refused } from "./refused.ts";
-import type { Subject } from "./operations.ts";
+import type { Subject } from "./verb.ts";
 import { noneNamed, requireOurs } from "./resource-verbs.ts";
 
 const parse = resourceParser("EtcdOperation", etcdOperationSchema);

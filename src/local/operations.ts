@@ -2,50 +2,25 @@
  * What people do to a local cluster: change its spec, ask what would happen, break members. The controller
  * carries these out for verbs that reach it; without a controller a verb does it itself, under the lock.
  */
-import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
+import { sentencesOf } from "../control/problem.ts";
 import type { TranscriptEntry } from "../control/transcript.ts";
-import type { Decision } from "../core/action.ts";
 import type { Observation } from "../core/observation.ts";
 import { needsPerson, remedyOf, sentenceOf } from "../core/messages/table.ts";
 import { outline, type Outline } from "../core/plan/outline.ts";
 import { targetOf } from "../core/template/target.ts";
 import { viewOf } from "../core/view.ts";
 import { why, type Explanation } from "../core/status/why.ts";
-import type { Disk } from "../seams/disk.ts";
 import { applicableSpec } from "./applicable-spec.ts";
 import { authVerbs } from "./auth-verbs.ts";
 import { checkManifest, fieldError, toResource, type CheckedCluster } from "./change.ts";
 import { corruptDatabase } from "./corrupt.ts";
-import type { Layout } from "./layout.ts";
 import { operationVerbs } from "./operation-verbs.ts";
-import type { LocalPlatform } from "./platform.ts";
-import { Refused } from "./refused.ts";
+import { NotFound } from "./refused.ts";
 import { snapshotVerbs } from "./snapshot-verbs.ts";
 import type { StoredCluster } from "./store.ts";
+import type { Done, Subject } from "./verb.ts";
 import { specWarnings } from "./warnings.ts";
-
-/** What a verb works on: a running controller's inside, or what was found on the disk. */
-export interface Subject {
-  readonly layout: Layout;
-  readonly disk: Disk;
-  readonly platform: LocalPlatform;
-  /** The newest observation and what was decided on it. */
-  look(): Promise<Seen>;
-  /** Something changed: let the loop look. */
-  wake(): void;
-  transcript(): readonly TranscriptEntry[];
-  /** Ends the members, and the controller if there is one. */
-  down(): Promise<void>;
-  readonly controller?: { readonly pid: number; readonly since: number };
-}
-
-export interface Seen {
-  readonly observation: Observation;
-  readonly decision: Decision;
-  readonly problems: readonly string[];
-  readonly status: EtcdClusterStatus;
-}
 
 /** A whole manifest, or single fields of the present one. */
 export type Change =
@@ -61,6 +36,9 @@ export interface MemberProcess {
   readonly data: string;
 }
 
+/** A step that a controller reported, which may be of an earlier version of this program and give no kind. */
+export type ReportedStep = Omit<TranscriptEntry, "kind"> & Partial<Pick<TranscriptEntry, "kind">>;
+
 export interface LocalReport {
   readonly cluster: EtcdCluster;
   readonly dir: string;
@@ -68,14 +46,9 @@ export interface LocalReport {
   readonly processes: readonly MemberProcess[];
   /** For clients; absent without TLS. */
   readonly files?: { readonly ca: string; readonly cert: string; readonly key: string };
-  readonly decisions: readonly TranscriptEntry[];
+  readonly decisions: readonly ReportedStep[];
   readonly converged: boolean;
   readonly waiting: readonly string[];
-}
-
-export interface Done {
-  readonly text: string;
-  readonly warnings?: readonly string[];
 }
 
 const SHOWN_DECISIONS = 20;
@@ -108,7 +81,7 @@ export const operations = {
       ...(secure && { files: platform.certificates.userFiles() }),
       decisions: subject.transcript().slice(-SHOWN_DECISIONS),
       converged: seen.decision.converged,
-      waiting: [...seen.decision.holds.map(({ message }) => message), ...seen.problems],
+      waiting: [...seen.decision.holds.map(({ message }) => message), ...sentencesOf(seen.problems)],
     };
   },
 
@@ -259,7 +232,7 @@ function withSpec(observation: Observation, spec: Observation["cluster"]["spec"]
 
 async function storedCluster({ platform, layout }: Subject): Promise<StoredCluster> {
   const stored = await platform.store.cluster();
-  if (!stored) throw new Refused(`there is no cluster in ${layout.dir}`);
+  if (!stored) throw new NotFound(`there is no cluster in ${layout.dir}`);
   return stored;
 }
 
@@ -269,15 +242,15 @@ async function setFenced(subject: Subject, member: string, fenced: boolean): Pro
   subject.wake();
   return {
     text: fenced
-      ? `${member} is fenced: it keeps running and voting, quorate local env leaves it out, and leadership moves to another voter`
-      : `${member} is no longer fenced: quorate local env lists it again, and it may lead`,
+      ? `${member} is fenced: it keeps running and voting, \`local env\` leaves it out, and leadership moves to another voter`
+      : `${member} is no longer fenced: \`local env\` lists it again, and it may lead`,
   };
 }
 
 async function memberNamed({ platform }: Subject, name: string): Promise<void> {
   const names = (await platform.store.members()).map(({ record }) => record.name);
   if (!names.includes(name)) {
-    throw new Refused(
+    throw new NotFound(
       `no member is named ${JSON.stringify(name)}; the members are ${names.join(", ") || "none"}`,
     );
   }

@@ -101,7 +101,7 @@ export class LocalPlatform implements Platform {
   readonly #versions: MissingVersions;
   #hasCredentials = false;
   #tidied = false;
-  #damagedOperations: readonly string[] = [];
+  #damagedOperations: FoundOperations["damaged"] = [];
 
   constructor(options: LocalPlatformOptions) {
     const { layout, seams } = options;
@@ -117,7 +117,7 @@ export class LocalPlatform implements Platform {
     this.workloads = new Workloads(layout, seams, seams.env, options.onEvent);
     this.certificates = new Certificates(layout, seams.disk, seams.clock, seams.pki);
     this.#configuration = new Configuration(layout, seams.disk, this.certificates);
-    this.recovery = new Recovery(layout, seams, seams.rescuer);
+    this.recovery = new Recovery(layout, seams, seams.rescuer, options.onEvent);
     this.#trust = new TrustWatch(seams);
     this.restores = new Restores(seams.restore, options.onEvent);
     const { workloads, volumes, restores } = this;

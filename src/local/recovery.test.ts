@@ -24,6 +24,7 @@ test("a directory that looks torn is told only once nothing writes to it, and is
       inspect: () => Promise.resolve(reads.shift() ?? assert.fail("read too often")),
       rescue: () => assert.fail("nothing is rescued"),
     },
+    () => undefined,
   );
   const found = async (workload: WorkloadFacts) =>
     (await recovery.inspect([{ ...member, workload }]))[member.record.name]?.state;

@@ -44,12 +44,17 @@ export class Recovery {
   readonly #fetched: FetchedSnapshots;
   readonly #known = new Map<string, { readonly at: number; readonly directory: MemberDirectory }>();
 
-  constructor(layout: Layout, seams: { disk: Disk; clock: Clock; fetch: Fetcher }, rescuer: Rescuer) {
+  constructor(
+    layout: Layout,
+    seams: { disk: Disk; clock: Clock; fetch: Fetcher },
+    rescuer: Rescuer,
+    onEvent: () => void,
+  ) {
     this.#layout = layout;
     this.#disk = seams.disk;
     this.#clock = seams.clock;
     this.#rescuer = rescuer;
-    this.#fetched = new FetchedSnapshots(layout, seams.disk, seams.fetch);
+    this.#fetched = new FetchedSnapshots(layout, seams.disk, seams.fetch, onEvent);
   }
 
   /** Something was done: what was read before may not be so any more. */
@@ -80,17 +85,23 @@ export class Recovery {
   }
 
   /** What is at hand for the operations that a person approved. */
-  async facts(operations: readonly OperationFacts[]): Promise<Pick<PlatformFacts, "rescued" | "fetched">> {
+  async facts(
+    operations: readonly OperationFacts[],
+  ): Promise<Pick<PlatformFacts, "rescued" | "fetched" | "fetch">> {
     const rescued = await this.rescued(operations);
-    const fetched = await this.#fetched.found(operations);
-    return { ...(rescued && { rescued }), ...(fetched && { fetched }) };
+    return { ...(rescued && { rescued }), ...(await this.#fetched.facts(operations)) };
+  }
+
+  /** Ends what runs in the background. */
+  async close(): Promise<void> {
+    await this.#fetched.close();
   }
 
   async execute(
     action: Extract<Action, { kind: "RescueData" | "FetchSnapshot" | "BindVolume" }>,
   ): Promise<void> {
     if (action.kind === "BindVolume") throw new TypeError("there are no PersistentVolumes on one machine");
-    if (action.kind === "FetchSnapshot") await this.#fetched.fetch(action);
+    if (action.kind === "FetchSnapshot") await this.#fetched.begin(action);
     else await this.rescue(action);
   }
 

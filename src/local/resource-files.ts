@@ -2,6 +2,7 @@
  * The resources of one kind in the directory of a local cluster, a file each. What an API server does for them is done
  * here: a UID, generations, and changes under the version that was read (H10).
  */
+import type { Problem } from "../control/problem.ts";
 import path from "node:path";
 import { API_VERSION } from "../api/metadata.ts";
 import { Conflict } from "../control/platform.ts";
@@ -40,6 +41,10 @@ export interface FoundResources<S extends StoredResource> {
   readonly stored: readonly S[];
   /** Whose files cannot be understood: they stop nothing but themselves, and what depends on them. */
   readonly damaged: readonly { readonly name: string; readonly why: string }[];
+}
+
+export function problemOfFile({ name, why }: FoundResources<StoredResource>["damaged"][number]): Problem {
+  return { key: `damaged file ${name}`, message: why };
 }
 
 type Own = "format" | "uid" | "name" | "createdAt" | "resourceVersion";

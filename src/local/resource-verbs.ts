@@ -1,7 +1,7 @@
 /** What people do with resources of a local cluster passes these checks, whatever the kind: its name, its cluster, its end. */
 import { fieldError } from "./change.ts";
-import type { Subject } from "./operations.ts";
-import { Refused } from "./refused.ts";
+import { NotFound, Refused } from "./refused.ts";
+import type { Subject } from "./verb.ts";
 
 /** What the API server accepts as a name, and what is safe as a file. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
@@ -34,7 +34,7 @@ export async function requireOurs(
       "use at most 63 lower-case letters, digits, dots and dashes, starting and ending with a letter or digit",
     );
   const cluster = await platform.store.cluster();
-  if (!cluster) throw new Refused(`there is no cluster in ${layout.dir}`);
+  if (!cluster) throw new NotFound(`there is no cluster in ${layout.dir}`);
   if (spec.cluster !== cluster.name)
     throw fieldError(
       "spec.cluster",
@@ -50,6 +50,6 @@ export function requireNotDeleted(
     throw new Refused(`${old.kind} ${old.metadata.name} is being deleted; apply it again once it is gone`);
 }
 
-export function noneNamed(kind: string, name: string, names: readonly string[]): Refused {
-  return new Refused(`no ${kind} is named ${JSON.stringify(name)}; there are ${names.join(", ") || "none"}`);
+export function noneNamed(kind: string, name: string, names: readonly string[]): NotFound {
+  return new NotFound(`no ${kind} is named ${JSON.stringify(name)}; there are ${names.join(", ") || "none"}`);
 }

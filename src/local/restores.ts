@@ -11,6 +11,8 @@ export interface RestoreRequest {
   /** The volume's own directory, and the data directory in it. */
   readonly volume: string;
   readonly dataDir: string;
+  /** Of a point in time that was built here and encrypted; otherwise the environment has the key. */
+  readonly keyFile?: string;
 }
 
 /** Makes the data directory, or rejects with an error that has a `fault`. */

@@ -2,7 +2,7 @@
 import type { RotatingPlane } from "../control/trust.ts";
 import { peerURLOf, secureClientURLOf, showsCertificate } from "../core/config/flags.ts";
 import type { MemberRecord } from "../core/record.ts";
-import { bundleOf, caId, idOf, newcomerOf } from "../pki/authority.ts";
+import { bundleOf, caId, idOf, newerCaOf } from "../pki/authority.ts";
 import { PLANES, type Plane } from "../pki/plan.ts";
 import type { Endpoint } from "../seams/etcd-transport.ts";
 import { PkiError, type Pki } from "../seams/pki.ts";
@@ -16,11 +16,11 @@ export async function rotatingPlanes(
   for (const plane of PLANES) {
     try {
       const authority = await authorities.get(plane);
-      const newcomer = authority && newcomerOf(authority);
-      if (!authority || !newcomer) continue;
-      const name = idOf(pki, newcomer, `the new ${plane} CA`);
+      const newerCa = authority && newerCaOf(authority);
+      if (!authority || !newerCa) continue;
+      const name = idOf(pki, newerCa, `the new ${plane} CA`);
       const endpoint = (record: MemberRecord) => planeEndpoint(record, plane);
-      planes.push({ plane, name, newcomer, bundle: bundleOf(authority), nameOf: caId, endpoint });
+      planes.push({ plane, name, newerCa, bundle: bundleOf(authority), nameOf: caId, endpoint });
     } catch (error) {
       // What is wrong with it is told where certificates are issued; members are supervised without it.
       if (!(error instanceof PkiError)) throw error;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "../seams/clock.ts";
 import { systemDisk } from "../seams/disk.ts";
-import type { Subject } from "./operations.ts";
+import type { Subject } from "./verb.ts";
 import { callController, RemoteError } from "./remote.ts";
 import { serve } from "./server.ts";
 
@@ -17,6 +17,7 @@ test("whoever asks the controller to end hears that it did", async (t) => {
   let closed: Promise<void> | undefined;
   const subject = {
     layout: { dir: "here" },
+    platform: { store: { members: () => Promise.resolve([]) } },
     down: () => {
       closed = door.close();
       return Promise.resolve();
@@ -26,6 +27,10 @@ test("whoever asks the controller to end hears that it did", async (t) => {
   assert.equal(statSync(socket).mode & 0o777, 0o600, "nobody else may use it");
   const { signal } = new AbortController();
   await assert.rejects(callController(socket, "nonsense" as "down", undefined, signal), RemoteError);
+  await assert.rejects(
+    callController(socket, "kill", "demo-1", signal),
+    (error) => error instanceof RemoteError && error.kind === "NotFound",
+  );
   const { text } = await callController(socket, "down", undefined, signal);
   assert.match(text, /^stopped the members in .*; their data is retained$/);
   await closed;

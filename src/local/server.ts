@@ -7,7 +7,8 @@ import process from "node:process";
 import { deadline, type Clock } from "../seams/clock.ts";
 import { DiskError, type Disk } from "../seams/disk.ts";
 import { InvalidInput } from "./change.ts";
-import { operations, Refused, type Subject } from "./operations.ts";
+import { operations, Refused } from "./operations.ts";
+import type { Subject } from "./verb.ts";
 
 /** A manifest is a few kilobytes. */
 const LONGEST_REQUEST = 1024 * 1024;

@@ -75,7 +75,11 @@ test("what the store refuses ends it at once; what may pass is tried again three
   denied.jobs.start(REQUEST);
   await denied.ends(DENIED, 4);
   const why = await denied.until("failed");
-  assert.deepEqual(why?.is === "failed" && [why.reason, why.message, why.told], ["StoreDenied", "no", true]);
+  assert.deepEqual(why?.is === "failed" && [why.reason, why.message, why.reported], [
+    "StoreDenied",
+    "no",
+    true,
+  ]);
   const broken = setting();
   broken.jobs.start(REQUEST);
   for (let tries = 0; tries < 4; tries++) {

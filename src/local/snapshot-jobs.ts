@@ -6,6 +6,7 @@
  */
 import path from "node:path";
 import type { JobFacts, JobState, SnapshotTask, TakenFacts } from "../core/snapshots/facts.ts";
+import { doubledMs, type Backoff } from "../seams/backoff.ts";
 import { deadline, sleep, type Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { ProcessExit, Processes, RunningProcess } from "../seams/processes.ts";
@@ -56,7 +57,7 @@ interface JobSeams {
 
 /** Failures that may pass, before the Job has failed: as on Kubernetes. */
 const RETRIES = 3;
-const FIRST_WAIT_MS = 10_000;
+const WAITS: Backoff = { firstMs: 10_000, longestMs: 40_000 };
 /** Exit codes that another attempt would end with too: what was asked is wrong, not allowed, or damaged. */
 const DEFINITE: readonly (number | undefined)[] = [2, 4, 8];
 const STOPS_WITHIN_MS = 10_000;
@@ -84,11 +85,11 @@ export class SnapshotJobs {
         task,
         attempt,
         deleting: stop.signal.aborted,
-        state: this.#told(state),
+        state: this.#stateOf(state),
       }));
   }
 
-  #told(state: Job["state"]): JobState {
+  #stateOf(state: Job["state"]): JobState {
     if (state.is === "waiting" || state.is === "running") return state;
     const { at, ...rest } = state;
     return { ...rest, agoMs: Math.max(0, this.#seams.clock.now() - at) };
@@ -147,12 +148,12 @@ export class SnapshotJobs {
           at,
           reason: "DeadlineExceeded",
           message: `it took longer than spec.activeDeadlineSeconds; last: ${message}`,
-          told: true,
+          reported: true,
         });
       if (DEFINITE.includes(last.code) || tries >= RETRIES)
-        return end({ is: "failed", at, reason, message, told: true });
+        return end({ is: "failed", at, reason, message, reported: true });
       this.#become(job, { is: "waiting", why: `the last attempt failed: ${message}` });
-      await sleep(clock, FIRST_WAIT_MS * 2 ** tries, limit.signal).catch(() => undefined);
+      await sleep(clock, doubledMs(tries + 1, WAITS), limit.signal).catch(() => undefined);
       if (signal.aborted) return;
     }
   }

@@ -4,7 +4,7 @@
  */
 import type { EtcdSnapshotSchedule } from "../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../api/etcd-snapshot.ts";
-import { canonical } from "../core/hash.ts";
+import { canonical } from "../core/template/hash.ts";
 import {
   ResourceFiles,
   resourceOf,
@@ -24,6 +24,8 @@ export interface SnapshotMarks {
   readonly schedule?: string;
   /** The minor version of etcd before whose rollout it was taken. */
   readonly before?: string;
+  /** The UID of the cluster or operation that restores it: a point in time that was built for it. */
+  readonly restores?: string;
   /** What asked for its last verification. */
   readonly verifyRequest?: string;
   /** Its object in the store goes first when it is deleted. */

@@ -3,7 +3,7 @@ import { etcdSnapshotScheduleSchema, type EtcdSnapshotSchedule } from "../api/et
 import { etcdSnapshotSchema, type EtcdSnapshot } from "../api/etcd-snapshot.ts";
 import { resourceParser } from "../api/parse-resource.ts";
 import { fieldError, InvalidInput } from "./change.ts";
-import type { Done, Subject } from "./operations.ts";
+import type { Done, Subject } from "./verb.ts";
 import { isResourceName, kindAmong, noneNamed, requireNotDeleted, requireOurs } from "./resource-verbs.ts";
 import type { SnapshotKind, SnapshotObject, SnapshotStore } from "./snapshot-store.ts";
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sentencesOf } from "../control/problem.ts";
 import type { EtcdSnapshotSchedule } from "../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot } from "../api/etcd-snapshot.ts";
 import { jobName } from "../core/snapshots/names.ts";
@@ -27,7 +28,7 @@ test("a schedule whose file is damaged is told by name: it is not none", async (
   await disk.write(at.schedule("nightly"), "{");
   const state = await local.read("c", undefined);
   assert.deepEqual([state?.schedules, state?.unreadable?.map(({ name }) => name)], [undefined, ["nightly"]]);
-  assert.match(local.damaged.join(), /nightly\.json is not JSON/);
+  assert.match(sentencesOf(local.damaged).join(), /nightly\.json is not JSON/);
 });
 
 test("a snapshot whose file is damaged is not gone: its process goes on", async () => {

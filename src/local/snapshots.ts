@@ -7,12 +7,17 @@ import type { EtcdSnapshotSchedule, EtcdSnapshotScheduleSpec } from "../api/etcd
 import type { EtcdSnapshot, EtcdSnapshotSpec } from "../api/etcd-snapshot.ts";
 import { CHANGES_INTERVAL } from "../api/intervals.ts";
 import { Conflict } from "../control/platform.ts";
+import type { Problem } from "../control/problem.ts";
+import type { WantedPoint } from "../core/assess/restore-point.ts";
 import type { SnapshotEffect } from "../core/snapshots/effect.ts";
 import type { ScheduleFacts, SnapshotFacts, SnapshotState } from "../core/snapshots/facts.ts";
+import { lifeFlags } from "../core/snapshots/life.ts";
 import { followerName, jobName, objectID } from "../core/snapshots/names.ts";
-import { scheduledName, specFor } from "../core/snapshots/schedule.ts";
-import { folderURI, storeFlags } from "../snapshot/place.ts";
+import { scheduledName } from "../core/snapshots/schedule.ts";
+import { specFor } from "../core/snapshots/scheduled-spec.ts";
+import { folderURI, sourceAt, storeFlags } from "../snapshot/place.ts";
 import type { Processes } from "../seams/processes.ts";
+import { problemOfFile } from "./resource-files.ts";
 import { LocalFollowers } from "./followers.ts";
 import type { Layout } from "./layout.ts";
 import { SnapshotJobs, type Program } from "./snapshot-jobs.ts";
@@ -41,7 +46,7 @@ export class LocalSnapshots {
   readonly #layout: Layout;
   readonly #jobs: SnapshotJobs | undefined;
   readonly #followers: LocalFollowers | undefined;
-  damaged: readonly string[] = [];
+  damaged: readonly Problem[] = [];
   #files: EtcdFiles;
 
   constructor(layout: Layout, seams: SnapshotSeams, onEvent: () => void) {
@@ -66,7 +71,7 @@ export class LocalSnapshots {
   /** Undefined where there are none, or nobody takes any. */
   async read(cluster: string, files: EtcdFiles): Promise<SnapshotState | undefined> {
     const [snapshots, schedules] = await Promise.all([this.snapshots.list(), this.schedules.list()]);
-    this.damaged = [...snapshots.damaged, ...schedules.damaged].map(({ why }) => why);
+    this.damaged = [...snapshots.damaged, ...schedules.damaged].map(problemOfFile);
     this.#files = files;
     const jobs = this.#jobs;
     // Whose file cannot be read is not gone.
@@ -110,6 +115,8 @@ export class LocalSnapshots {
       }
       case "CreateSnapshotBefore":
         return await this.#create(effect.schedule, effect.name, { before: effect.minor });
+      case "CreatePoint":
+        return await this.#createPoint(effect.point);
       case "ForgetSnapshot":
         await this.snapshots.delete(effect.snapshot.name, effect.snapshot.uid);
         return;
@@ -129,7 +136,13 @@ export class LocalSnapshots {
   ): Promise<void> {
     const found = await this.snapshots.create(name, specFor(schedule), marks);
     if (found.schedule !== marks.schedule || found.before !== marks.before)
-      throw new Error(`EtcdSnapshot ${name} exists and is not of this schedule; delete it`);
+      throw new Error(`EtcdSnapshot ${name} exists and was made for something else; delete it`);
+  }
+
+  async #createPoint({ name, spec, owner }: WantedPoint): Promise<void> {
+    const found = await this.snapshots.create(name, spec, { restores: owner.uid });
+    if (found.restores !== owner.uid)
+      throw new Error(`EtcdSnapshot ${name} exists and was made for something else; delete it`);
   }
 
   /** The good one that stays has to be there still. */
@@ -209,7 +222,7 @@ export class LocalSnapshots {
   }
 
   #command(
-    { snapshot, task, endpoints, hashKv, etcdVersion }: Extract<SnapshotEffect, { kind: "StartJob" }>,
+    { snapshot, task, endpoints, life, hashKv, etcdVersion }: Extract<SnapshotEffect, { kind: "StartJob" }>,
     name: string,
   ): string[] {
     const { spec, status } = snapshot;
@@ -223,6 +236,7 @@ export class LocalSnapshots {
         return [
           "save",
           ...(hashKv ? ["--hash-kv"] : []),
+          ...lifeFlags(life),
           ...this.#encoding(spec),
           ...id,
           ...this.#etcd(endpoints),
@@ -289,12 +303,15 @@ function scheduleFacts(
 }
 
 function snapshotFacts(stored: StoredSnapshot<EtcdSnapshot>, jobs: SnapshotJobs): SnapshotFacts {
-  const { schedule, before, verifyRequest, held = false, spec, uid } = stored;
+  const { schedule, before, restores, verifyRequest, held = false, spec, uid, status } = stored;
+  const source = status.uri === undefined ? undefined : sourceAt(spec.destination, status.uri);
   return {
     ...shared(stored),
     held,
     ...(schedule !== undefined && { schedule }),
     ...(before !== undefined && { before }),
+    ...(restores !== undefined && { restores }),
+    ...(source && { source }),
     ...(verifyRequest !== undefined && { verifyRequest }),
     jobs: jobs.factsOf(uid),
     ...(spec.destination.pvc && { unsupported: NO_CLAIMS }),

@@ -9,8 +9,9 @@ import type { Controller } from "./controller.ts";
 import type { Layout } from "./layout.ts";
 import { Lock } from "./lock.ts";
 import type { Machine } from "./machine.ts";
-import { Refused, type Seen, type Subject } from "./operations.ts";
+import { NotFound } from "./refused.ts";
 import { LocalPlatform } from "./platform.ts";
+import type { Seen, Subject } from "./verb.ts";
 
 /** The inside of a controller; `down` is what ends it. */
 export function liveSubject(
@@ -70,7 +71,7 @@ export async function withDirectory<T>(
 
 async function seen(platform: LocalPlatform, observer: Observer, layout: Layout): Promise<Seen> {
   const observation = await wellObserved(observer);
-  if (!observation) throw new Refused(`there is no cluster in ${layout.dir}`);
+  if (!observation) throw new NotFound(`there is no cluster in ${layout.dir}`);
   const decision = decide(observation);
   const plan = new Forecast().stepsFor(observation, decision, 0);
   const facts = { observation, decision, problems: [] };

@@ -112,7 +112,10 @@ export class Supervisor {
     const { name } = record;
     if (!(await volumes.isEmpty(name))) return true;
     const { dir: volume, data: dataDir } = layout.volume(name);
-    const state = restores.advance({ record, restore, volume, dataDir });
+    const { encryption, pointInTime } = restore;
+    const keyFile = pointInTime && encryption ? layout.encryptionKey(encryption.keySecret) : undefined;
+    const key = keyFile === undefined ? {} : { keyFile };
+    const state = restores.advance({ record, restore, volume, dataDir, ...key });
     if (state.state === "running") workloads.wait(name, state.text, { restoring: true });
     if (state.state === "failed")
       await workloads.refuse(record, "restore-failed", state.message, state.fault);

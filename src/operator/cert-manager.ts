@@ -31,6 +31,7 @@ export interface Certificate {
       readonly status: string;
       readonly reason?: string;
       readonly message?: string;
+      readonly lastTransitionTime?: string;
     }[];
   };
 }
@@ -39,9 +40,21 @@ export const certificates = resource<Certificate>(`${CERT_MANAGER}/v1`, "Certifi
 
 /** What cert-manager says of one that is not issued. */
 export function whyNotIssued({ status }: Pick<Certificate, "status">): string | undefined {
-  const told = status?.conditions?.filter(({ type, status: is }) =>
+  const negative = status?.conditions?.filter(({ type, status: is }) =>
     type === "Issuing" ? is === "False" : type === "Ready" && is !== "True",
   );
-  const messages = [...new Set(told?.flatMap(({ message }) => message ?? []))];
+  const messages = [...new Set(negative?.flatMap(({ message }) => message ?? []))];
   return messages.length === 0 ? undefined : messages.join("; ");
+}
+
+/** Why one that may have been issued before is not as its spec asks, and since when. */
+export function whyNotReady({
+  status,
+}: Pick<Certificate, "status">):
+  | { readonly message: string; readonly since: number | undefined }
+  | undefined {
+  const ready = status?.conditions?.find(({ type, status: is }) => type === "Ready" && is !== "True");
+  if (!ready) return undefined;
+  const since = Date.parse(ready.lastTransitionTime ?? "");
+  return { message: ready.message ?? "no reason is given", since: Number.isNaN(since) ? undefined : since };
 }

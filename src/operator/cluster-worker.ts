@@ -23,14 +23,14 @@ import { Announcer } from "./status/announcer.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
 import { faultStatus, invalidStatus } from "./status/unobserved-status.ts";
 import { ClusterLog } from "./status/cluster-log.ts";
-import type { Dependents } from "./dependents.ts";
+import type { Dependents } from "./dependents/dependents.ts";
 import type { Fence } from "./process/fencing.ts";
 import { mergePatch } from "./apply/merge-patch.ts";
 import { CLUSTER_FINALIZER } from "./names.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
 import { restMs, wholeMs } from "./process/pace.ts";
 import { InvalidCluster, KubePlatform } from "./platform.ts";
-import type { EtcdReach } from "./reach.ts";
+import type { EtcdReach } from "./reach/reach.ts";
 import type { OperatorPods } from "./render/network-policy.ts";
 import { etcdClusters } from "./resources.ts";
 import type { Stores } from "./cache/stores.ts";
@@ -39,7 +39,7 @@ export interface WorkerOptions {
   readonly client: KubeClient;
   readonly stores: Stores;
   /** The objects of other kinds that name the cluster. */
-  readonly dependents: Pick<Dependents, "tell">;
+  readonly dependents: Pick<Dependents, "report">;
   readonly fence: Fence;
   readonly clock: Clock;
   readonly random: Random;
@@ -121,9 +121,13 @@ export class ClusterWorker {
       return next === "gone" ? undefined : { againMs: next };
     } catch (error) {
       if (error instanceof InvalidCluster) {
-        this.#announcer.invalid(error.message);
+        this.#announcer.invalid(error, cluster.metadata.generation ?? 0);
         await this.#tell(cluster, invalidStatus(error.errors));
-        await this.#options.dependents.tell(this.#key, { is: "invalid", uid: this.uid, why: error.message });
+        await this.#options.dependents.report(this.#key, {
+          is: "invalid",
+          uid: this.uid,
+          why: error.message,
+        });
         return { againMs: INVALID_MS };
       }
       this.#faults = isTransient(error) ? 0 : this.#faults + 1;

@@ -10,7 +10,7 @@ import type { Index } from "../kube/store.ts";
 import { slimClass, slimJob, slimNode, slimOperation, slimPod, slimSecret } from "./cache/slim.ts";
 import { certificates } from "./cert-manager.ts";
 import { LABELS } from "./names.ts";
-import type { KubeVerb } from "./process/permissions.ts";
+import type { KubeVerb } from "./process/kube-verb.ts";
 import {
   budgets,
   claims,
@@ -176,7 +176,7 @@ export const NAMESPACED_KINDS = {
         rarely: ["create", "patch", "delete"],
         why: "the snapshots of schedules, and the finalizer of one whose object is deleted with it",
       },
-      { subresource: "status", verbs: ["patch"], why: "what became of a snapshot" },
+      { subresource: "status", verbs: ["patch"], why: "the phase and the result of a snapshot" },
     ],
     users: { edit: WRITE },
   }),

@@ -7,7 +7,8 @@
  *
  *   Service                 -peers, -client, -learners, -<ordinal>-peer (a member's), and the cluster's own name
  *   Secret                  -client-ca, -peer-ca, -operator, -client-tls, -snapshot-tls, -<ordinal> (a member's)
- *   Secret, Certificate     -operator-issued, -client-issued, -<ordinal>-server-issued, -<ordinal>-peer-issued
+ *   Secret, Certificate     -operator-issued, -client-issued, -<ordinal>-server-issued, -<ordinal>-gateway-issued,
+ *                           -<ordinal>-peer-issued
  *                           of EtcdUsers -etcd-tls and -etcd-issued (after the name of the object)
  *                           with auth also -root, -operator-auth, -client-auth and -auth-token
  *   EtcdMember, Pod, claim  -<ordinal> (claims with data- in front)
@@ -22,7 +23,7 @@
  */
 import { GROUP } from "../api/metadata.ts";
 import { isSecure, modeOf } from "../core/config/flags.ts";
-import { shortHash } from "../core/hash.ts";
+import { shortHash } from "../core/template/hash.ts";
 import type { ClusterFacts } from "../core/observation.ts";
 import { memberName, ordinalOf, type MemberAddress, type MemberRecord } from "../core/record.ts";
 
@@ -32,12 +33,16 @@ export const LABELS = {
   clusterUID: `${GROUP}/cluster-uid`,
   member: `${GROUP}/member`,
   role: `${GROUP}/role`,
+  /** On a Pod: which life of the cluster its member is of, from the second one on. */
+  life: `${GROUP}/life`,
   /** On a Job and its Pods: the UID of the EtcdSnapshot, what is done for it, and for which time. */
   snapshotUID: `${GROUP}/snapshot-uid`,
   /** On an EtcdSnapshot: the UID of the EtcdSnapshotSchedule that made it. */
   scheduleUID: `${GROUP}/schedule-uid`,
   /** On an EtcdSnapshot: the minor version of etcd before whose rollout it was taken. */
   before: `${GROUP}/before`,
+  /** On an EtcdSnapshot of a point in time: the UID of the EtcdCluster or EtcdOperation that restores it. */
+  restores: `${GROUP}/restores`,
   task: `${GROUP}/task`,
   attempt: `${GROUP}/attempt`,
   /** On a claim, as etcd has them, in hexadecimal: what its volume holds. */
@@ -184,6 +189,14 @@ export function directoryBeginning(
   return `${namespace}/${name}.${uid}/${member}`;
 }
 
+/** Instead of a beginning: the whole directory, which a former life of the member had. */
+export function wholeDirectory(path: string): string {
+  return `${WHOLE}${path}`;
+}
+
+/** No name of a namespace begins with it. */
+export const WHOLE = "=";
+
 /** Configuration and certificates of one member. */
 export function memberSecretName(member: string): string {
   return member;
@@ -232,6 +245,7 @@ export function secretNames(cluster: string) {
 export const issuedNames = {
   member: (member: string, plane: "client" | "peer") =>
     `${member}-${plane === "client" ? "server" : "peer"}-issued`,
+  gateway: (member: string) => `${member}-gateway-issued`,
   operator: (cluster: string) => `${cluster}-operator-issued`,
   client: (cluster: string) => `${cluster}-client-issued`,
   /** Of an EtcdUser, whose name is the only one of its kind in the namespace. */
@@ -326,6 +340,14 @@ export function certificateNames(
     hosts: [...here, ...own, ...short(name), ...short(client), ...short(learners)],
     domains: full(peers),
   };
+}
+
+/**
+ * What the certificate of a gateway is issued for, where it has to have a name: nobody is reached by it, so that nobody
+ * can be a peer with it (R46), and etcd reads users from common names alone (R55).
+ */
+export function gatewayHost({ namespace }: Pick<Place, "namespace">, member: string): string {
+  return `${member}-gateway.${namespace}.svc`;
 }
 
 /**

@@ -4,28 +4,32 @@
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
 import type { EtcdCluster } from "../api/etcd-cluster.ts";
+import type { EtcdSnapshotScheduleSpec } from "../api/etcd-snapshot-schedule.ts";
 import type { ApiError } from "../api/validate.ts";
 import type { Applied, ObjectAction, Platform, PlatformMember, PlatformState } from "../control/platform.ts";
+import { pointSchedules } from "../core/assess/restore-point.ts";
 import { isSecure } from "../core/config/flags.ts";
-import type { ClusterFacts, EtcdMemberEntry, PlatformFacts } from "../core/observation.ts";
+import type { ClusterFacts, EtcdMemberEntry } from "../core/observation.ts";
 import type { MemberRecord } from "../core/record.ts";
 import type { SnapshotEffect } from "../core/snapshots/effect.ts";
 import type { GivenStatus } from "../core/status/status.ts";
 import type { View } from "../core/view.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isControlledBy, refOf } from "../kube/resources.ts";
-import { deadline, type Clock } from "../seams/clock.ts";
+import type { Clock } from "../seams/clock.ts";
 import type { EtcdProbe } from "../seams/etcd-probe.ts";
 import type { EtcdTransport } from "../seams/etcd-transport.ts";
 import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
-import { Addresses } from "./addresses.ts";
+import { Addresses } from "./reach/addresses.ts";
 import { applyObjects } from "./apply/apply.ts";
 import { Certificates } from "./apply/certificates.ts";
 import { Erasures } from "./apply/erasures.ts";
+import { confirmed } from "./apply/confirm.ts";
 import { Rotations } from "./apply/rotations.ts";
 import { Clashes } from "./apply/clashes.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
+import { EndsSeen } from "./observe/ends-seen.ts";
 import { textOf } from "./records/cluster-object.ts";
 import { GivenSecrets } from "./apply/given-secrets.ts";
 import { Reissues } from "./apply/reissues.ts";
@@ -35,26 +39,27 @@ import { Contests } from "./apply/contests.ts";
 import { KubeAuth } from "./cache/auth-reads.ts";
 import { Credentials } from "./cache/credentials.ts";
 import type { Fence } from "./process/fencing.ts";
-import { Followers } from "./followers.ts";
-import { ANNOTATIONS, isOurPeerURL, serviceNames, snapshotSecretName } from "./names.ts";
+import { Followers } from "./reach/followers.ts";
+import { isOurPeerURL, serviceNames, snapshotSecretName } from "./names.ts";
 import { LiveReads } from "./cache/live-reads.ts";
+import { MemberClocks } from "./reach/member-clocks.ts";
 import type { NodeClocks } from "./observe/node-clocks.ts";
 import { newcomersBlockedBy, notMadeOf } from "./apply/not-made.ts";
 import { missingKey } from "./apply/token-keys.ts";
-import { adoptionAsServed } from "./cache/adoption-reads.ts";
+import { adoptionOf } from "./cache/adoption-reads.ts";
 import { observeObjects, type ClusterObjects } from "./observe/observe-objects.ts";
 import { snapshotStateOf } from "./observe/snapshot-state.ts";
 import { PartWaits } from "./apply/part-waits.ts";
 import { PeerServices } from "./apply/peer-services.ts";
 import { Preflight } from "./apply/preflight.ts";
-import type { EtcdReach } from "./reach.ts";
+import type { EtcdReach } from "./reach/reach.ts";
 import type { OperatorPods } from "./render/network-policy.ts";
-import { KubeRecovery } from "./recovery.ts";
-import { KubeRestoreInPlace } from "./restore-in-place.ts";
+import { KubeRecovery } from "./recovery/recovery.ts";
+import { KubeRestoreInPlace } from "./recovery/restore-in-place.ts";
 import { described } from "./status/described.ts";
 import { Reporter } from "./status/report.ts";
 import { Resizing } from "./apply/resizing.ts";
-import { bindVolume, volumesNamed } from "./apply/released-volumes.ts";
+import { bindVolume } from "./apply/released-volumes.ts";
 import { VolumeMarks } from "./apply/volume-marks.ts";
 import { StartLatches } from "./apply/start-latch.ts";
 import type { Stores } from "./cache/stores.ts";
@@ -83,9 +88,6 @@ export interface KubePlatformOptions {
   readonly reach: EtcdReach;
 }
 
-/** One that serves answers in milliseconds; until it is asked again nothing is lost. */
-const SHOWN_WITHIN_MS = 200;
-
 /** The EtcdCluster cannot be understood, and there is nothing that it could be looked after by. */
 export class InvalidCluster extends Error {
   override name = "InvalidCluster";
@@ -109,6 +111,8 @@ export class KubePlatform implements Platform {
   readonly #addresses: Addresses;
   readonly #rotations: Rotations;
   readonly #erasures: Erasures;
+  readonly #ends: EndsSeen;
+  readonly #memberClocks: MemberClocks;
   readonly #recovery: KubeRecovery;
   readonly #restores: KubeRestoreInPlace;
   readonly #followers: Followers;
@@ -123,6 +127,8 @@ export class KubePlatform implements Platform {
     this.#credentials = new Credentials(options);
     this.#addresses = new Addresses(stores, () => this.#decided?.facts);
     this.#erasures = new Erasures(options);
+    this.#ends = new EndsSeen(clock);
+    this.#memberClocks = new MemberClocks({ ...options, serverNow: () => skew.serverNow() });
     this.#reporter = new Reporter(client, stores, clock, key);
     this.#preflight = new Preflight(client, clock);
     const certificates = new Certificates(pki, skew, options.clusterDomain);
@@ -166,16 +172,18 @@ export class KubePlatform implements Platform {
 
   // The caches hold our own last writes, so that nothing has to be waited for but an answer about a new spec.
   async read(): Promise<PlatformState | undefined> {
-    const { stores, key, skew, fence } = this.#options;
+    const { stores, key, skew, fence, clock } = this.#options;
     const cached = stores.objectsOf(key);
     if (cached === undefined) return undefined;
     this.#basis = this.#basisOf(cached);
     const { objects, unread } = await this.#apply.live.complete(cached, refOf(key).namespace ?? "");
-    this.#apply.latches.keepOnly(new Set(objects.pods.map(({ metadata }) => metadata?.uid ?? "")));
+    const existing = new Set(objects.pods.map(({ metadata }) => metadata?.uid ?? ""));
+    this.#apply.latches.keepOnly(existing);
+    this.#ends.keepOnly(existing);
     const observed = observeObjects(objects, {
       // It is compared with times that the API server and kubelets wrote.
       now: skew.serverNow(),
-      nodeAheadMs: (node) => this.#options.nodeClocks.aheadMs(node),
+      endSeen: (...end) => this.#ends.see(...end),
       fenced: !fence.leads,
       isResizable: (pod, record) => this.#apply.resizing.isPossible(pod, record),
       dialled: this.#apply.peerServices.areOffered ? "Service" : "Pod",
@@ -192,17 +200,19 @@ export class KubePlatform implements Platform {
     const { cluster, platform } = observed.state;
     this.#decided = { object: objects.cluster as EtcdCluster, facts: cluster };
     this.#credentials.use(cluster);
-    const members = await Promise.all(observed.state.members.map((member) => this.#confirmed(member)));
+    const asking = { ...this.#apply, clock, probe: this.probe, addresses: this.#addresses };
+    const seen = await Promise.all(observed.state.members.map((member) => confirmed(asking, member)));
+    const isOurTurn = fence.leads && cluster.invalid === undefined;
+    const members = isOurTurn ? await this.#preflight.joiners(cluster, seen) : seen;
     const known = new Set(platform.clashes.map(({ object }) => object));
     const clashes = [
       ...platform.clashes,
       ...this.#apply.clashes.found.filter(({ object }) => !known.has(object)),
     ];
     const records = members.map(({ record }) => record);
-    const verdict =
-      fence.leads && cluster.invalid === undefined
-        ? await this.#preflight.verdict(cluster, records, platform.offers[0]?.address)
-        : {};
+    const verdict = isOurTurn
+      ? await this.#preflight.verdict(cluster, records, platform.offers[0]?.address)
+      : {};
     const newcomersBlocked = newcomersBlockedBy(this.#apply, cluster, records, platform.offers[0]);
     const missingTokenKey = missingKey(this.#apply, cluster, records);
     const { operations } = observed.state;
@@ -221,8 +231,9 @@ export class KubePlatform implements Platform {
         ...(missingTokenKey !== undefined && { missingTokenKey }),
         ...this.#rotations.authorities(cluster, records),
         ...recovery,
-        ...(await this.#adoption(cluster, objects)),
+        ...(await adoptionOf(this.#apply, cluster, objects, skew.serverNow())),
         ...this.#restores.facts({ cluster, members, operations }),
+        ...pointSchedules(cluster.spec, operations, (name) => this.#schedule(name)),
       },
       operations,
       ...(await this.#snapshots(cluster)),
@@ -230,15 +241,9 @@ export class KubePlatform implements Platform {
     };
   }
 
-  async #adoption(cluster: ClusterFacts, objects: ClusterObjects): Promise<Pick<PlatformFacts, "adoption">> {
-    const { image, skew } = this.#options;
-    const context = { image, now: skew.serverNow() };
-    const live = {
-      claim: (ref: { name: string; namespace: string }) => this.#apply.live.claim(ref),
-      volumes: () => volumesNamed(this.#options.client, cluster.name),
-    };
-    const adoption = await adoptionAsServed(live, cluster, objects, context);
-    return adoption ? { adoption } : {};
+  #schedule(name: string): EtcdSnapshotScheduleSpec | undefined {
+    const { stores, key } = this.#options;
+    return stores.schedule(`${refOf(key).namespace}/${name}`)?.spec;
   }
 
   async #snapshots(cluster: ClusterFacts): Promise<Pick<PlatformState, "snapshots">> {
@@ -246,7 +251,10 @@ export class KubePlatform implements Platform {
     const { secrets } = stores.ownObjects(key);
     const secure = this.#hasCertificates(cluster);
     const found = stores.snapshotsOf(key);
-    await this.#followers.ask(found.pods);
+    await this.#followers.ask(
+      found.pods,
+      found.schedules.map(({ metadata }) => metadata.uid ?? ""),
+    );
     const { report: reports } = this.#followers;
     const snapshots = snapshotStateOf(found, { image, skew, cluster, secrets, secure, reports });
     return snapshots ? { snapshots } : {};
@@ -271,6 +279,10 @@ export class KubePlatform implements Platform {
   readonly password = (secret: string) => this.#auth.password(secret);
   readonly logins = () => this.#auth.logins;
   readonly actAsRoot = () => this.#auth.actAsRoot();
+
+  serverNow(): number {
+    return Math.round(this.#options.skew.serverNow());
+  }
 
   /** Cached objects are replaced and never changed, so that the same ones are enough. */
   isUnchanged(): boolean {
@@ -324,7 +336,11 @@ export class KubePlatform implements Platform {
 
   async lookAtTrust(members: readonly PlatformMember[]): ReturnType<Rotations["look"]> {
     const { facts } = this.#decided ?? {};
-    return await this.#rotations.look(facts, members);
+    // At the same time, so that a member that does not answer is waited for only once.
+    const asked = this.#memberClocks.ask(members);
+    const trust = await this.#rotations.look(facts, members);
+    await asked;
+    return trust;
   }
 
   async report(status: EtcdClusterStatus, view: View, goesOn: boolean): Promise<void> {
@@ -356,21 +372,6 @@ export class KubePlatform implements Platform {
 
   async close(): Promise<void> {
     await this.#options.reach.close();
-  }
-
-  /** A member whose file for restarts is not known to be on its node: its etcd may prove that it is. */
-  async #confirmed(member: PlatformMember): Promise<PlatformMember> {
-    const { unconfirmed, ...confirmed } = member;
-    const { record, workload } = member;
-    if (!unconfirmed || workload.state !== "running") return member;
-    const { stores, key, clock } = this.#options;
-    const pod = stores.pod(`${refOf(key).namespace}/${record.name}`);
-    const secret = stores.ownObjects(key).secrets.find(({ metadata }) => metadata?.name === record.name);
-    const expected = secret?.metadata?.annotations?.[ANNOTATIONS.joinedCertificate];
-    if (!pod || expected === undefined || !isControlledBy(pod, record.uid)) return member;
-    using limit = deadline(clock, SHOWN_WITHIN_MS);
-    const shown = await this.probe.certificate(this.#addresses.secureClient(record), limit.signal);
-    return this.#apply.latches.judge(pod, shown, expected) ? confirmed : member;
   }
 
   /** By the client Service; one of a cluster that had the name before may still be there. */

@@ -25,12 +25,12 @@ import type { Random } from "../seams/random.ts";
 import { ClockSkew } from "./observe/clock-skew.ts";
 import { ClusterWorker } from "./cluster-worker.ts";
 import { Installation } from "./process/installation.ts";
-import { Dependents } from "./dependents.ts";
+import { Dependents } from "./dependents/dependents.ts";
 import { EFFECT_MS, Fence, fencedTransport } from "./process/fencing.ts";
 import { idleConnections } from "./process/pace.ts";
 import { NodeClocks } from "./observe/node-clocks.ts";
 import { Orphans } from "./apply/orphans.ts";
-import { overTheWire, type EtcdReach } from "./reach.ts";
+import { overTheWire, type EtcdReach } from "./reach/reach.ts";
 import type { OperatorPods } from "./render/network-policy.ts";
 import { clusterFields } from "./status/cluster-log.ts";
 import { checkRequirements } from "./process/requirements.ts";
@@ -331,7 +331,7 @@ export class Operator {
     if (claimed && "againMs" in claimed) return await this.#standAside(key, claimed);
     const again = [await this.#orphans.release(key, uid)];
     again.push(
-      await this.#dependents.tell(key, uid === undefined ? { is: "absent" } : { is: "present", uid }),
+      await this.#dependents.report(key, uid === undefined ? { is: "absent" } : { is: "present", uid }),
     );
     // Where there is a cluster, its own next turn tries again.
     if (!claimed || uid === undefined) return soonest(again);

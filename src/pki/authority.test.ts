@@ -9,7 +9,7 @@ import {
   givenIn,
   idOf,
   nameIn,
-  newcomerOf,
+  newerCaOf,
   NO_ROTATION,
   noteOf,
   readRotation,
@@ -44,7 +44,7 @@ test("a rotation goes through its phases: trusted beside, signing, and alone", a
   const bundle = await next(steady, "Bundle", "uid");
   const [old, fresh] = [steady.signer.certificate, bundle.other?.certificate ?? ""];
   assert.equal(bundle.signer.certificate, old);
-  assert.equal(newcomerOf(bundle)?.certificate, fresh);
+  assert.equal(newerCaOf(bundle)?.certificate, fresh);
   assert.deepEqual(splitBundle(bundleOf(bundle)), [old, fresh], "the one that signs is first");
   const subjects = [old, fresh].map((text) => pki.inspect({ certificate: { text, where: "" } }).commonName);
   assert.deepEqual(subjects, ["c peer CA", "c peer CA 2"]);
@@ -164,4 +164,38 @@ test("a rotation that is abandoned is nobody's: whoever asked for it does not fi
   } as const;
   const dropped = await advanced(pki, bundle, step);
   assert.equal((await next(dropped, "Steady")).rotation.operation, undefined);
+});
+
+test("in the place of one that has expired another one signs at once, from any phase, and only once", async () => {
+  const steady = await first();
+  for (const before of [steady, await next(steady, "Bundle", "uid")]) {
+    const step = { cluster: "c", plane: "peer", to: "Steady", turn: "Replace", now: 7 } as const;
+    const after = await advanced(pki, before, { ...step, current: id(before) });
+    assert.deepEqual(after.rotation, {
+      phase: "Steady",
+      since: 7,
+      generation: before.rotation.generation + 1,
+    });
+    assert.equal(after.other, undefined);
+    assert.notEqual(id(after), id(before));
+    assert.notEqual(after.signer.key, "");
+    assert.equal(await advanced(pki, after, { ...step, current: id(before) }), after, "it was done already");
+  }
+  const { certificate } = await pki.issueCa({ commonName: "theirs", lifeMs: CA_LIFE_MS });
+  const step = { cluster: "c", plane: "peer", to: "Steady", turn: "Replace", now: 7 } as const;
+  const successor = { certificate, given: true } as const;
+  const theirs = await advanced(pki, steady, { ...step, current: id(steady), successor });
+  assert.deepEqual(theirs.signer, { certificate, key: "", given: true });
+});
+
+test("several CAs that are given have expired when the last one has, of those that sign for either side", async () => {
+  const ca = async (lifeMs: number) => (await pki.issueCa({ commonName: "theirs", lifeMs })).certificate;
+  const [short, long, longer] = [await ca(DAY), await ca(2 * DAY), await ca(3 * DAY)];
+  const endOf = (text: string) => pki.inspect({ certificate: { text, where: "" } }).notAfter;
+  const ends = (certificate: string, servers?: string) => {
+    const signer = { certificate, key: "", given: true, ...(servers !== undefined && { servers }) } as const;
+    return authorityFacts(pki, { signer, rotation: NO_ROTATION }, LEAF_LIFE_MS).expiresAt;
+  };
+  assert.equal(ends(short + long), endOf(long));
+  assert.equal(ends(longer, short + long), endOf(long));
 });

@@ -21,9 +21,9 @@ const BEFORE: Readonly<Record<RotationPhase, RotationPhase>> = {
 /**
  * How a rotation leaves its order, when what was asked for is asked for no more. Abort: the successor is dropped, before
  * anybody was given a leaf of it. Reverse: from Reissue back to Bundle, where the predecessor is the successor, and back
- * again; everybody trusts both by then.
+ * again; everybody trusts both by then. Replace: from any phase, where the one that signs has expired and nothing runs.
  */
-export type Turn = "Begin" | "Abort" | "Reverse";
+export type Turn = "Begin" | "Abort" | "Reverse" | "Replace";
 
 /** What of the rotation is kept beside the certificates. */
 export interface RotationState {
@@ -84,6 +84,8 @@ export async function advanced(pki: Pki, authority: Authority, step: Advance): P
   const { to, current, plane, turn } = step;
   const { phase } = authority.rotation;
   const where = `the ${plane} CA`;
+  if (turn === "Replace")
+    return idOf(pki, authority.signer, where) === current ? await replaced(pki, authority, step) : authority;
   if (phase === to) return authority;
   const before = turn === "Abort" ? "Bundle" : turn === "Reverse" ? REVERSED[to] : BEFORE[to];
   if (phase !== before || idOf(pki, authority.signer, where) !== current)
@@ -103,6 +105,14 @@ export async function advanced(pki: Pki, authority: Authority, step: Advance): P
   // With its key it can sign again, should leaves that are given turn out not to be what was wanted.
   const former = other.given && signer.key !== "" ? signer : withoutKey(signer);
   return { signer: { ...other, key: other.key ?? "" }, other: former, rotation };
+}
+
+/** Whoever has a certificate of the former one has none that is valid. */
+async function replaced(pki: Pki, authority: Authority, step: Advance): Promise<Authority> {
+  const { other, rotation } = await begun(pki, authority, step);
+  const { operation: _over, ...rest } = rotation;
+  const signer = { key: "", ...other, certificate: other?.certificate ?? "" };
+  return { signer, rotation: { ...rest, phase: "Steady" } };
 }
 
 const REVERSED: Readonly<Partial<Record<RotationPhase, RotationPhase>>> = {
@@ -133,7 +143,7 @@ async function begun(pki: Pki, { signer, rotation }: Authority, step: Advance): 
 export type Asked = { readonly by: "us" } | { readonly by: "others"; readonly offered: CaSet | undefined };
 
 /** What has to become of the rotation so that the CA that is asked for signs; undefined where it goes its way. */
-export function turnOf(pki: Pki, authority: Authority, asked: Asked): Turn | undefined {
+export function turnOf(pki: Pki, authority: Authority, asked: Asked): Exclude<Turn, "Replace"> | undefined {
   const { signer, other, rotation } = authority;
   if (asked.by === "others" && asked.offered === undefined) return undefined;
   const id = (ca: CaSet) => idOf(pki, ca, "a CA");
@@ -179,7 +189,7 @@ export function trustedBy(
 }
 
 /** The newer of two while they are rotated: what everybody has to be seen to accept. */
-export function newcomerOf({ signer, other, rotation: { phase } }: Authority): (CaSet & KeyPair) | undefined {
+export function newerCaOf({ signer, other, rotation: { phase } }: Authority): (CaSet & KeyPair) | undefined {
   if (phase === "Steady") return undefined;
   if (phase !== "Bundle") return signer;
   return other && { ...other, key: other.key ?? "" };
@@ -242,12 +252,22 @@ export function authorityFacts(pki: Pki, { signer, other, rotation }: Authority,
     phase,
     ...(other && { other: idOf(pki, other, "a CA") }),
     since,
-    expiresAt: facts.notAfter,
+    expiresAt: signer.given ? lastEnd(pki, signer) : facts.notAfter,
     rotateAt: signer.given ? Infinity : rotateAt(facts, leafLifeMs),
     ...(operation !== undefined && { operation }),
     ...(signer.given && { given: true }),
     ...(other?.given && { otherGiven: true }),
   };
+}
+
+/** Of several, the last one that ends: while one is valid, certificates of it may be. Each side needs one. */
+function lastEnd(pki: Pki, { certificate, servers = certificate }: CaSet): number {
+  const ends = [certificate, servers].map((bundle) => {
+    const all = splitBundle(bundle);
+    const texts = all.length === 0 ? [bundle] : all;
+    return Math.max(...texts.map((text) => pki.inspect({ certificate: { text, where: "a CA" } }).notAfter));
+  });
+  return Math.min(...ends);
 }
 
 const PHASES: readonly string[] = Object.keys(BEFORE);

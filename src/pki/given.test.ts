@@ -42,6 +42,19 @@ test("everything that is wrong is told at once", () => {
   );
 });
 
+test("with etcd's authentication on, the operator's certificate is of a name that etcd knows", () => {
+  const flaws = (commonName: string | undefined, users: string[]) =>
+    flawsOf({ ...good, commonName }, { ...wanted, users }, NOW);
+  assert.deepEqual(flaws("ops", ["ops", "root"]), []);
+  assert.deepEqual(flaws("root", ["ops", "root"]), []);
+  assert.match(
+    flaws("other", ["ops"])[0] ?? "",
+    /^has the common name other, .*has the common name ops\. Use/,
+  );
+  assert.match(flaws(undefined, ["ops"])[0] ?? "", /^has no common name, /);
+  assert.deepEqual(flaws(undefined, ["ops", ""]), []);
+});
+
 test("a wildcard stands for one label only, and for no other wildcard; addresses are compared, not spelled", () => {
   const has = { dns: ["*.default.svc", "Demo.Example"], ips: ["::1"] };
   const names = {

@@ -19,10 +19,25 @@ export function flawsOf(facts: CertificateFacts, wanted: LeafSpec, now: number):
   const unusable =
     facts.usages.length === 0 ? [] : wanted.usages.filter((one) => !facts.usages.includes(one));
   if (unusable.length > 0) flaws.push(`lacks the extended key usage ${unusable.join(" and ")}`);
+  // Of what dials for others: etcd would take them for the user of this name (R55).
+  if (wanted.commonName === "" && facts.commonName)
+    flaws.push(
+      `has the common name ${facts.commonName}, and must have none: requests would act as that user`,
+    );
+  // Of what etcd takes for a user: another one than it knows would have no rights (R40).
+  const { users: [inUse = ""] = [], users } = wanted;
+  const name = facts.commonName ?? "";
+  if (users && !users.includes(name))
+    flaws.push(
+      `has ${named(name)}, but with authentication on it must be of a user that has the role root in etcd: the operator keeps its previous certificate, which has ${named(inUse)}. Use that name, or first add a user of the new name, with a password and the role root`,
+    );
   const missing = missingNames(facts.sans, wanted.sans);
   if (missing.length > 0) flaws.push(`lacks the names ${missing.join(", ")}`);
   return flaws;
 }
+
+const named = (commonName: string) =>
+  commonName === "" ? "no common name" : `the common name ${commonName}`;
 
 /** Those of the wanted names and addresses that a client could not verify with this certificate. */
 export function missingNames(has: Sans, wanted: Sans): string[] {

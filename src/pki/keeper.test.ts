@@ -58,7 +58,7 @@ test("what cannot be read is issued anew; without the CA's key that is reported"
   const leaf = await keeper.leaf("demo-1", "client", wanted, { certificate: pem, key: pem });
   assert.equal(leaf.pair, undefined);
   assert.match(leaf.problem ?? "", /demo-1.*no matching private key/);
-  assert.deepEqual(keeper.problems, [leaf.problem]);
+  assert.deepEqual(keeper.problems, [{ key: "demo-1", message: leaf.problem }]);
 });
 
 test("without a source nothing is issued", async () => {
@@ -73,4 +73,41 @@ test("what could not be written is not remembered; what was is looked at again a
   assert.equal(keeper.checkedUntil("a"), undefined);
   await keeper.leaf("a", "client", wanted, { ...nowhere, write: () => Promise.resolve() });
   assert.equal(keeper.checkedUntil("a"), time.at + MINUTE);
+});
+
+test("what was given is kept, whichever of the CAs of servers and clients issued it", async () => {
+  const pki = createPki(systemClock, systemRandom);
+  const [servers, clients, strangers] = await Promise.all(
+    ["servers", "clients", "strangers"].map((commonName) => pki.issueCa({ commonName, lifeMs: 99 * MINUTE })),
+  );
+  assert.ok(servers && clients && strangers);
+  const keeper = new Keeper(pki, systemClock, { retryMs: MINUTE });
+  const pem = ({ certificate }: KeyPair) => ({ text: certificate.trimEnd(), where: "ca.crt" });
+  const why = { message: "none is given" };
+  keeper.use("client", { kind: "keeps", trust: pem(servers), accepts: pem(clients), why });
+  for (const [ca, isKept] of [
+    [servers, true],
+    [clients, true],
+    [strangers, false],
+  ] as const) {
+    const leaf = await pki.issueLeaf({ ca, leaf: { ...wanted, lifeMs: MINUTE } });
+    const { pair } = await keeper.leaf("a", "client", wanted, placed(leaf));
+    assert.equal(pair !== undefined, isKept);
+  }
+});
+
+test("a certificate of members, with its key, is given to no client", async () => {
+  const pki = createPki(systemClock, systemRandom);
+  const ca = await pki.issueCa({ commonName: "both", lifeMs: 99 * MINUTE });
+  const usages = ["serverAuth", "clientAuth"] as const;
+  const shown = { ...wanted, usages, sans: { dns: ["demo"], ips: [] }, lifeMs: MINUTE };
+  const { certificate, key } = await pki.issueLeaf({ ca, leaf: shown });
+  const trust = { text: ca.certificate, where: "ca.crt" };
+  const spare = () => ({ text: certificate + key, where: "Secret demo-1" });
+  const keeper = new Keeper(pki, systemClock, { retryMs: MINUTE });
+  keeper.use("client", { kind: "keeps", trust, accepts: trust, why: { message: "none is given" }, spare });
+  const client = await keeper.leaf("quorate-user", "client", wanted, nowhere);
+  assert.deepEqual([client.pair, client.problem], [undefined, "none is given"]);
+  const member = await keeper.leaf("demo-2 client", "client", shown, nowhere);
+  assert.equal(member.pair?.certificate, certificate + key);
 });

@@ -113,9 +113,12 @@ export class Keeper {
     return this.#sources.get(plane);
   }
 
-  get problems(): readonly string[] {
-    // One certificate may be that of all members.
-    return [...new Set([...this.#problems.values()].map(({ message }) => message))];
+  /** The key is what is at fault: one certificate may be that of all members. */
+  get problems(): readonly { readonly key: string; readonly message: string }[] {
+    return [...this.#problems].map(([name, { of = name, reason, message }]) => ({
+      key: reason === undefined ? of : `${of} ${reason}`,
+      message,
+    }));
   }
 
   /** Of the first problem that has one. */
@@ -191,7 +194,9 @@ export class Keeper {
   #kept(name: string, source: Keeping, wanted: LeafSpec, place: Place): Leaf {
     this.#checked.delete(name);
     const { certificate, key } = place;
-    const found = this.#find(certificate, key, source.trust);
+    // What members show and what clients show may be of two CAs.
+    const either = { ...source.trust, text: ended(source.trust.text) + source.accepts.text };
+    const found = this.#find(certificate, key, either);
     if (found.kind === "present") this.#ends.set(name, found.facts.notAfter);
     const pair = pairIn(place);
     if (pair && serves(found, this.#time.now())) {
@@ -217,7 +222,8 @@ export class Keeper {
   }
 
   #spare(name: string, { spare, trust }: Keeping, wanted: LeafSpec): KeyPair | undefined {
-    const pem = spare?.(name);
+    // It is what members show, with their key: nothing for those who only dial.
+    const pem = wanted.usages.includes("serverAuth") ? spare?.(name) : undefined;
     const found = pem && this.#find(pem, pem, trust);
     const isUsable = found?.kind === "present" && flawsOf(found.facts, wanted, this.#time.now()).length === 0;
     return pem && isUsable ? { certificate: pem.text, key: "" } : undefined;
@@ -283,7 +289,9 @@ export class Keeper {
     const offer = source.find(name);
     if ("problem" in offer) return offer;
     const found = this.#find(offer.certificate, offer.key, offer.trust);
-    const invalid = (message: string) => ({ problem: { reason: "CertificateInvalid" as const, message } });
+    const invalid = (message: string) => ({
+      problem: { reason: "CertificateInvalid" as const, of: offer.certificate.where, message },
+    });
     if (found.kind === "absent") return invalid(`${offer.certificate.where}: is empty`);
     if (found.kind === "unreadable") return invalid(found.message);
     const flaws = flawsOf(found.facts, wanted, this.#time.now());

@@ -174,7 +174,7 @@ function flawOf(input: LeafInput): { kind: LeafFlaw; message: string } | undefin
   if ((facts.commonName ?? "") !== wanted.commonName) {
     return {
       kind: "wrong-subject",
-      message: `issued to ${facts.commonName ?? "no common name"}, not ${wanted.commonName || "nobody"}`,
+      message: `issued to ${facts.commonName ?? "no common name"}, ${wanted.commonName ? `not ${wanted.commonName}` : "but no common name was requested"}`,
     };
   }
   if (!sameSans(facts.sans, wanted.sans)) {
@@ -220,7 +220,10 @@ export function judgeCa(ca: CertificateFacts, leafLifeMs: number, now: number): 
     return cannot("not-yet-valid", `${named} is not valid before ${iso(ca.notBefore)}; check the clock`);
   }
   if (now > ca.notAfter)
-    return cannot("expired", `${named} expired at ${iso(ca.notAfter)} and must be replaced`);
+    return cannot(
+      "expired",
+      `${named} expired at ${iso(ca.notAfter)}; it is replaced when the cluster is hibernated (spec.replicas: 0)`,
+    );
   const notice = Math.max((ca.notAfter - ca.notBefore) * CA_NOTICE, leafLifeMs);
   const message = `${named} is valid until ${iso(ca.notAfter)}`;
   if (now > ca.notAfter - notice)

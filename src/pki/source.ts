@@ -22,6 +22,8 @@ export interface Signing extends Trusted {
 
 export interface Given extends Trusted {
   readonly kind: "gives";
+  /** Whether there is something for the gateways of members; else each dials with what the server shows (R51). */
+  readonly gateways?: boolean;
   /** The leaf of this name, as it was given; it is checked before anybody uses it. */
   find(name: string): Offer;
 }
@@ -42,6 +44,8 @@ export type Offer =
 /** Why a plane or a leaf is not as it should be. The reason is for machines, where there is one of its own. */
 export interface Problem {
   readonly reason?: ProblemReason;
+  /** What is at fault, where several leaves or both planes have it: a Secret that is for all of them, say. */
+  readonly of?: string;
   readonly message: string;
 }
 

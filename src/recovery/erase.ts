@@ -12,7 +12,7 @@ export interface EraseOptions {
   readonly disk: Disk;
   /** The directory of one member, which has its `data` in it. */
   readonly directory: string;
-  /** Of the member's record; the name of the directory ends with it. */
+  /** That the name of the directory ends with: of the record that it was made for. */
   readonly uid: string;
   /** As etcd has them, in hexadecimal, if they are known. */
   readonly clusterID?: string | undefined;

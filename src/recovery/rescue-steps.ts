@@ -3,19 +3,18 @@
  * once, and beside it the snapshot is taken. A Pod that comes after another one begins with a copy of its own.
  */
 import path from "node:path";
-import { deadline, sleep, type Clock } from "../seams/clock.ts";
+import type { Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { Pki } from "../seams/pki.ts";
 import type { Random } from "../seams/random.ts";
 import { manifestName, type Manifest } from "../snapshot/manifest.ts";
 import { issueCertificates, readCertificates } from "../snapshot/scratch.ts";
+import { untilServing } from "./patience.ts";
 import { ATTEMPT, COPY, placesOn, recoveriesOn, RESCUE_LOG, RESCUED_SNAPSHOT } from "./places.ts";
-import { copyForRescue, RescueError, saveForced, takeOut, type RescueOptions } from "./rescue.ts";
+import { bytesIn, copyForRescue, saveForced, takeOut, type RescueOptions } from "./rescue.ts";
 
 /** The copy, and the snapshot of it. */
 const COPIES = 2;
-const START_TIMEOUT_MS = 600_000;
-const POLL_MS = 500;
 /** What a rescue leaves in the directory of its plan. */
 const MADE: ReadonlySet<string> = new Set([RESCUED_SNAPSHOT, manifestName(RESCUED_SNAPSHOT), RESCUE_LOG]);
 
@@ -85,17 +84,9 @@ export async function saveStep(options: SaveStep): Promise<Manifest> {
   const { volume, plan, by, tlsDir, disk, index, url, clock, random, signal } = options;
   const { workDir, attempt } = placesOn(volume, plan, by);
   const tls = await readCertificates(tlsDir, disk);
-  const ready = async (serves: (limit: AbortSignal) => Promise<boolean>) => {
-    using limit = deadline(clock, START_TIMEOUT_MS, signal);
-    while (!limit.signal.aborted) {
-      if (await serves(limit.signal).catch(() => false)) return;
-      await sleep(clock, POLL_MS, limit.signal).catch(() => undefined);
-    }
-    signal.throwIfAborted();
-    throw new RescueError(
-      `etcd did not serve from the copy within ${START_TIMEOUT_MS / 60_000} minutes: see the log of its container`,
-    );
-  };
+  const bytes = await bytesIn(attempt);
+  const ready = async (serves: (limit: AbortSignal) => Promise<boolean>) =>
+    await untilServing({ bytes, serves, clock, signal });
   try {
     const manifest = await saveForced({ attempt, url, tls, last: { index }, ready, clock, random, signal });
     await takeOut(disk, attempt, workDir);

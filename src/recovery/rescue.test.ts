@@ -4,7 +4,8 @@ import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { systemDisk } from "../seams/disk.ts";
-import { claimCopy, RescueError } from "./rescue.ts";
+import { claimCopy } from "./rescue.ts";
+import { RescueError } from "./rescue-error.ts";
 
 test("--force-new-cluster runs once on a copy: the second run is refused before etcd starts", async (t) => {
   const copy = mkdtempSync(path.join(os.tmpdir(), "quorate-rescue-"));

@@ -22,6 +22,8 @@ import { saveSnapshot } from "../snapshot/save.ts";
 import { FileStore } from "../snapshot/store/file.ts";
 import { inspectDirectory, type DirectoryFacts } from "./directory.ts";
 import { ATTEMPT, COPY, dataDirFlag, forcedArguments, RESCUE_LOG, RESCUED_SNAPSHOT } from "./places.ts";
+import { servesWithinMs } from "./patience.ts";
+import { RescueError } from "./rescue-error.ts";
 import { commitAll } from "./wal/commit-all.ts";
 import type { LogPosition } from "./wal/messages.ts";
 
@@ -50,14 +52,8 @@ export interface Rescued {
   readonly totalKeys: number | undefined;
 }
 
-/** Why there is no snapshot. The member's directory is as it was. */
-export class RescueError extends Error {
-  override name = "RescueError";
-}
-
 /** The copy, the snapshot of it, and what a restore makes of that. */
 const COPIES = 3;
-const START_TIMEOUT_MS = 300_000;
 
 export async function rescue(options: RescueOptions): Promise<Rescued> {
   const { workDir, world, random } = options;
@@ -133,10 +129,25 @@ function isSame(found: DirectoryFacts, expected: RescueOptions["expected"]): boo
   );
 }
 
+/** Of all files in a directory; etcd may be at work there, so that some are gone between the two looks. */
+export async function bytesIn(directory: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await fs.readdir(directory, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) bytes += await sizeOf(path.join(entry.parentPath, entry.name));
+  return bytes;
+}
+
+async function sizeOf(file: string): Promise<number> {
+  try {
+    return (await fs.stat(file)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw error;
+  }
+}
+
 async function checkSpace({ dataDir, attempt, copies }: CopyOptions): Promise<void> {
-  let needed = 0;
-  for (const entry of await fs.readdir(dataDir, { recursive: true, withFileTypes: true }))
-    if (entry.isFile()) needed += (await fs.stat(path.join(entry.parentPath, entry.name))).size * copies;
+  const needed = copies * (await bytesIn(dataDir));
   const free = await freeBytes(attempt);
   if (free < needed)
     throw new RescueError(
@@ -174,6 +185,7 @@ async function forcedOnce(
   const [client, peer] = await freePorts();
   const [url, peerUrl] = [`https://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`];
   const { tls, flags } = await certificates({ ...options, scratch: attempt });
+  const timeoutMs = servesWithinMs(await bytesIn(copy));
   const process = await EtcdProcess.start(world, {
     binary: etcd.etcd,
     args: [...forcedArguments({ copy, url, peerUrl }), ...options.flags, ...flags],
@@ -183,7 +195,7 @@ async function forcedOnce(
   });
   try {
     const ready = async (serves: (limit: AbortSignal) => Promise<boolean>) =>
-      await process.ready(serves, { timeoutMs: START_TIMEOUT_MS, signal: options.signal });
+      await process.ready(serves, { timeoutMs, signal: options.signal });
     const { signal } = options;
     return await saveForced({ attempt, url, tls, last, ready, clock: world.clock, random, signal });
   } finally {

@@ -13,8 +13,11 @@ const DATA: DirectorySummary = {
 };
 
 test("a summary is read back as it was written", () => {
-  for (const summary of [DATA, { state: "empty" }, { state: "damaged", why: "torn" }] as const)
+  for (const summary of [DATA, { state: "empty" }, { state: "damaged", why: "torn" }] as const) {
     assert.deepEqual(parseSummary(writeSummary(summary)), summary);
+    const alone = { ...summary, alone: "recovery/node-51f0a3c2d4e5b697/data" };
+    assert.deepEqual(parseSummary(writeSummary(alone)), alone);
+  }
 });
 
 test("the member list is part of it, where it fits into a termination message", () => {

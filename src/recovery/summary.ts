@@ -4,7 +4,12 @@
  */
 import type { DirectoryFacts } from "./directory.ts";
 
-export type DirectorySummary =
+export type DirectorySummary = WhatItHolds & {
+  /** Beside it: where an etcd that was started alone from it has its data, which may be newer. */
+  readonly alone?: string | undefined;
+};
+
+type WhatItHolds =
   | { readonly state: "empty" }
   | { readonly state: "damaged"; readonly why: string }
   | {
@@ -32,7 +37,11 @@ const LONGEST_WHY = 900;
 /** Of all members together, in bytes: a kubelet cuts a message off after 4096. */
 const LONGEST_LIST = 3_600;
 
-export function summaryOf(found: DirectoryFacts): DirectorySummary {
+export function summaryOf(found: DirectoryFacts, alone?: string): DirectorySummary {
+  return { ...whatItHolds(found), ...(alone !== undefined && { alone }) };
+}
+
+function whatItHolds(found: DirectoryFacts): WhatItHolds {
   if (found.state === "empty") return { state: "empty" };
   if (found.state === "damaged") return { state: "damaged", why: found.why.slice(0, LONGEST_WHY) };
   const { clusterID, memberID, last } = found.log;
@@ -75,9 +84,10 @@ export function parseSummary(text: string | undefined): DirectorySummary | undef
   }
   if (typeof found !== "object" || found === null) return undefined;
   const fields = found as Record<string, unknown>;
-  if (fields["state"] === "empty") return { state: "empty" };
+  const alone = typeof fields["alone"] === "string" ? { alone: fields["alone"] } : {};
+  if (fields["state"] === "empty") return { state: "empty", ...alone };
   if (fields["state"] === "damaged")
-    return typeof fields["why"] === "string" ? { state: "damaged", why: fields["why"] } : undefined;
+    return typeof fields["why"] === "string" ? { state: "damaged", why: fields["why"], ...alone } : undefined;
   const isWhole =
     fields["state"] === "data" &&
     TEXTS.every((name) => typeof fields[name] === "string") &&

@@ -51,7 +51,10 @@ export interface RpcStream<Request, Response> extends AsyncIterable<Response> {
 }
 
 export interface ChunkParser<T> {
+  /** Called as chunks arrive, up to a megabyte ahead of the reader. */
   push(chunk: Uint8Array): Iterable<T>;
+  /** What is left at the end of a whole stream. */
+  rest?(): Iterable<T>;
   /** True while a message is incomplete. */
   readonly pending: boolean;
 }

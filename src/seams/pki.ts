@@ -36,6 +36,8 @@ export interface LeafSpec {
   readonly sans: Sans;
   readonly usages: readonly Usage[];
   readonly lifeMs: number;
+  /** Of one that is given: the common names that it may have, the first of which is in use; absent where any will do. */
+  readonly users?: readonly string[];
 }
 
 export interface LeafRequest {

@@ -1,19 +1,25 @@
 /**
- * Chunks of any length gathered into blocks of one size: one hash update, one scan and one write for a megabyte instead
- * of thirty-two. The blocks are a few buffers used in turn, so a stream of any length costs the same memory.
+ * Chunks of any length gathered into blocks of one size: one hash update, one scan and one write instead of sixteen. The
+ * blocks are a few buffers used in turn, so a stream of any length costs the same memory. What comes in such blocks, as
+ * from etcd, is passed on.
  */
+import { BLOCK_BYTES } from "../etcd/snapshot-blocks.ts";
 
-export const BLOCK_BYTES = 1024 * 1024;
+export { BLOCK_BYTES };
 /** One being filled, one with the consumer, one that the consumer may still be writing. */
 const BUFFERS = 3;
 
-/** A block may be read until the next but one is asked for. All but the last are full. */
+/** A block may be read until the next but one is asked for, as the chunks may. All but the last are full. */
 export async function* inBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const ring: Uint8Array[] = [];
   let turn = 0;
   let block: Uint8Array | undefined;
   let filled = 0;
   for await (const chunk of chunks) {
+    if (block === undefined && chunk.length === BLOCK_BYTES && chunk.byteOffset % 4 === 0) {
+      yield chunk;
+      continue;
+    }
     for (let taken = 0; taken < chunk.length;) {
       if (block === undefined) {
         block = ring[turn] ??= Buffer.allocUnsafeSlow(BLOCK_BYTES);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
@@ -127,6 +129,67 @@ test("a manifest of an earlier attempt does not stay beside another file", async
   const restore = { source: { file: { path: good } } };
   await fetchForRestore({ restore, etcdVersion: "3.6.16", directory, context, signal: never });
   assert.deepEqual(readdirSync(directory), [SNAPSHOT_FILE]);
+});
+
+test("a database that is larger than the quota is refused, before it is read where its manifest tells the size", async () => {
+  const context = { ...surroundings, cwd: "/", env: {}, disk: systemDisk };
+  const large = path.join(dir, "large.db");
+  writeFileSync(large, "not a database at all");
+  const stored = { size: 21, sha256: "0".repeat(64) };
+  writeFileSync(
+    manifestName(large),
+    writeManifest(manifestOf({ object: "large.db", size: 8 * 2 ** 30 + 1, stored })),
+  );
+  for (const [source, quotaBytes, why] of [
+    [
+      large,
+      8 * 2 ** 30,
+      /the snapshot has 8193 MiB, and the quota of the cluster is 8192 MiB: raise spec\.opt/,
+    ],
+    [
+      good,
+      file.length - 1,
+      /the snapshot has \d+ KiB, and the quota of the cluster is \d+ KiB: raise spec\.opt/,
+    ],
+  ] as const) {
+    const directory = path.join(dir, `volume-${++number}`);
+    const restore = { source: { file: { path: source } } };
+    const options = { restore, etcdVersion: "3.6.16", directory, context, signal: never };
+    await refused({ directory, done: fetchForRestore({ ...options, quotaBytes }) }, "quota", why);
+  }
+  const directory = path.join(dir, `volume-${++number}`);
+  const restore = { source: { file: { path: good } } };
+  const options = { restore, etcdVersion: "3.6.16", directory, context, signal: never };
+  assert.equal((await fetchForRestore({ ...options, quotaBytes: file.length })).sha256, sha256);
+});
+
+test("what a fetch that was killed left takes no room from the next one", async () => {
+  const { directory, done } = fetching(good);
+  await done;
+  writeFileSync(path.join(directory, `.${SNAPSHOT_FILE}.0123abcd.partial`), file);
+  const context = { ...surroundings, cwd: "/", env: {}, disk: systemDisk };
+  const restore = { source: { file: { path: good } } };
+  await fetchForRestore({ restore, etcdVersion: "3.6.16", directory, context, signal: never });
+  assert.deepEqual(readdirSync(directory), [SNAPSHOT_FILE]);
+});
+
+test("a volume without room for the file, the database made from it and etcd's log is told at once", async (t) => {
+  const { statfs } = fs;
+  const needed = 2 * file.length + 2 * 64 * 1024 * 1024;
+  let free = needed - 4096;
+  fs.statfs = (async () => await Promise.resolve({ bavail: free / 4096, bsize: 4096 })) as never;
+  syncBuiltinESMExports();
+  t.after(() => {
+    fs.statfs = statfs;
+    syncBuiltinESMExports();
+  });
+  await refused(
+    fetching(good),
+    "space",
+    /has 1\d\d MiB free, and restoring a snapshot of \d+ KiB needs 1\d\d MiB/,
+  );
+  free = needed + 4096;
+  assert.equal((await fetching(good).done).sha256, sha256);
 });
 
 test("faults of stores are told apart, so that only those that pass are retried", () => {

@@ -3,8 +3,12 @@
  * read to its end and checked. Only then is there a file, and only that file is ever restored.
  */
 import type { RestoreRecipe } from "../api/bootstrap.ts";
+import { mebibytes } from "../core/messages/words.ts";
+import { tooLarge } from "../core/snapshots/too-large.ts";
+import { minorOf } from "../core/version/version.ts";
 import { freeBytes } from "../seams/disk.ts";
 import { findSnapshot, type Entry } from "./catalog.ts";
+import { leftoversOf } from "./leftovers.ts";
 import { openLocation, type Location, type LocationContext } from "./location.ts";
 import { manifestName, writeManifest, type Manifest } from "./manifest.ts";
 import { sourceURI, storeSettings, type StoreFiles } from "./place.ts";
@@ -20,6 +24,8 @@ export interface FetchOptions extends Decryption {
   readonly etcdVersion: string;
   /** On the volume; made if it is not there. */
   readonly directory: string;
+  /** Of the cluster; without it, a database of any size is fetched. */
+  readonly quotaBytes?: number | undefined;
   readonly context: Omit<LocationContext, "s3" | "gcs" | "azure">;
   readonly files?: StoreFiles;
   readonly signal: AbortSignal;
@@ -37,8 +43,13 @@ export async function fetchForRestore(options: FetchOptions): Promise<SnapshotFa
   const entry = await requireSnapshot({ store, name }, signal);
   requireVersion(options.etcdVersion, entry.manifest?.etcdVersion);
   const size = entry.manifest?.size ?? entry.size;
+  // Without a manifest the object may be compressed, and the size of the database is known at its end.
+  requireQuota(options, entry.manifest?.size ?? 0);
   const files = new FileStore(directory, context.random);
   await context.disk.makeDirectory(directory);
+  // The directory is for this restore alone, so that whoever wrote it was killed; it takes the room of the snapshot.
+  for (const { name: left } of await leftoversOf(files, "", ({ of }) => of === SNAPSHOT_FILE, signal))
+    await files.delete(left);
   await requireRoom(directory, size);
   const reader = new SnapshotReader({
     ...options,
@@ -52,6 +63,7 @@ export async function fetchForRestore(options: FetchOptions): Promise<SnapshotFa
     // Thrown before the file gets its name.
     const { facts } = reader;
     if (facts === undefined) throw new RestoreError("damaged", `${store.uri}${name} is empty`);
+    requireQuota(options, facts.size);
     requireChecksum(restore, reader.objectSha256 ?? facts.sha256, `${store.uri}${name}`);
     requireVersion(
       options.etcdVersion,
@@ -108,8 +120,9 @@ function requireVersion(wanted: string, written: string | undefined): void {
   );
 }
 
-function minorOf(version: string): string {
-  return version.split(".").slice(0, 2).join(".");
+function requireQuota({ quotaBytes = Infinity }: FetchOptions, size: number): void {
+  const why = tooLarge(size, quotaBytes);
+  if (why !== undefined) throw new RestoreError("quota", why);
 }
 
 /** The file, the database made from it, and etcd's log. */
@@ -120,10 +133,6 @@ async function requireRoom(directory: string, size: number): Promise<void> {
       "space",
       `the volume has ${mebibytes(free)} free, and restoring a snapshot of ${mebibytes(size)} needs ${mebibytes(needed)}`,
     );
-}
-
-function mebibytes(bytes: number): string {
-  return `${Math.ceil(bytes / 2 ** 20)} MiB`;
 }
 
 function requireChecksum({ checksum }: RestoreRecipe, sha256: string, uri: string): void {

@@ -6,7 +6,7 @@ import type { Random } from "../seams/random.ts";
 import { hex } from "../seams/random.ts";
 import type { Entry } from "./catalog.ts";
 import { ecoName } from "./eco.ts";
-import { MANIFEST_FORMAT, manifestName, writeManifest, type Manifest } from "./manifest.ts";
+import { MANIFEST_FORMAT, manifestName, UNKNOWN_ID, writeManifest, type Manifest } from "./manifest.ts";
 import { SnapshotReader } from "./read.ts";
 import { SnapshotDamaged } from "./inspect.ts";
 import { once, type Store } from "./store/store.ts";
@@ -30,14 +30,11 @@ export class ImportRefused extends Error {
   override name = "ImportRefused";
 }
 
-/** Stands for a cluster that nobody knows; etcd never gives this ID. */
-const UNKNOWN_ID = "0";
-
 export async function importSnapshot(options: ImportOptions): Promise<Manifest> {
   const { from, entry, to, signal } = options;
   const uri = `${from.uri}${entry.name}`;
   if (entry.manifest !== undefined)
-    throw new ImportRefused(`${uri} has a manifest already: copy it with quorate snapshot copy`);
+    throw new ImportRefused(`${uri} has a manifest already: copy it with \`snapshot copy\``);
   const clusterId = options.clusterId ?? UNKNOWN_ID;
   const name = nameFor(options, clusterId);
   const reader = new SnapshotReader({ ...options, store: from, name: entry.name });

@@ -44,6 +44,15 @@ test("pages that no transaction reaches any more do not count", async () => {
   assert.deepEqual([database.revision, database.totalKeys, database.totalEntries], [9, 1, 2]);
 });
 
+test("the record without a key that raising the revision leaves is no key, and no damage", async () => {
+  const bumped = [put(2, "a"), put(3, "b"), put(1_000_000_003, "", "")];
+  for (const leaves of [[bumped], [bumped, [put(1_000_000_004, "c")]]]) {
+    const { database } = await inspectSnapshot(cutInto(snapshotFile({ leaves })));
+    const added = leaves.length - 1;
+    assert.deepEqual([database.revision, database.totalKeys], [1_000_000_003 + added, 2 + added]);
+  }
+});
+
 test("a revision beyond 32 bits is told exactly", async () => {
   const { database } = await inspectSnapshot(cutInto(snapshotFile({ leaves: [[put(2 ** 40 + 5, "a")]] })));
   assert.equal(database.revision, 2 ** 40 + 5);

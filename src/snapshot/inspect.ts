@@ -15,6 +15,11 @@ export class SnapshotDamaged extends Error {
   override name = "SnapshotDamaged";
 }
 
+/** A database without the hash that etcd puts at the end of a snapshot: whether it is whole cannot be told. */
+export class SnapshotUnhashed extends SnapshotDamaged {
+  override name = "SnapshotUnhashed";
+}
+
 export interface SnapshotFacts {
   /** Bytes of the file, the hash at its end included. */
   readonly size: number;
@@ -59,7 +64,7 @@ export class Inspection {
     const content = this.#hash.copy().digest();
     const pageSize = this.#scanner.meta?.pageSize ?? 0;
     if (pageSize > 0 && this.#size % pageSize === 0)
-      throw new SnapshotDamaged(
+      throw new SnapshotUnhashed(
         "there is no hash at its end: it is a copied database file (member/snap/db), not a snapshot, or it is cut off",
       );
     if (!content.equals(tail))

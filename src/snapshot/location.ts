@@ -24,6 +24,8 @@ export interface LocationContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
+  /** Longest silence of a store that is asked by HTTP. */
+  readonly idleMs?: number | undefined;
   readonly disk: Disk;
   readonly s3: S3Settings;
   readonly gcs?: GcsSettings;

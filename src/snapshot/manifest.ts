@@ -3,6 +3,9 @@
  * one it may be any file. Readers ignore fields that they do not know and refuse a format that they do not know.
  */
 
+/** Stands for a cluster or a member that is not known; etcd never gives this ID. */
+export const UNKNOWN_ID = "0";
+
 export const MANIFEST_FORMAT = 1;
 export const MANIFEST_SUFFIX = ".manifest.json";
 
@@ -25,6 +28,10 @@ export interface Manifest {
   readonly object: string;
   /** Lower-case hexadecimal, as etcdctl prints it. */
   readonly clusterId: string;
+  /** `initial-cluster-token` of that cluster, where Quorate runs it: the UID of the EtcdCluster and the life. */
+  readonly token?: string;
+  /** How often the cluster had begun by then: more than 1 after a restore in place or a recovery. */
+  readonly life?: number;
   readonly member: { readonly id: string; readonly name?: string; readonly endpoint: string };
   /** Of the member that sent it, as "3.6.16": restore with etcdutl of the same minor version. */
   readonly etcdVersion: string;
@@ -75,7 +82,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export function parseManifest(text: string, where: string): Manifest {
   const fail = (what: string): never => {
     throw new ManifestError(
-      `${where} is not a valid manifest: ${what}. The snapshot beside it can still be read as a plain file with quorate snapshot get --no-manifest.`,
+      `${where} is not a valid manifest: ${what}. The snapshot beside it can still be read as a plain file with \`snapshot get --no-manifest\`.`,
     );
   };
   let parsed: unknown;
@@ -113,6 +120,8 @@ export function parseManifest(text: string, where: string): Manifest {
   const date = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
   const member = child(fields, "member");
   const stored = child(fields, "stored");
+  const token = optional(fields, "token", text_);
+  const life = optional(fields, "life", number);
   const memberName = optional(member, "name", text_);
   const storageVersion = optional(fields, "storageVersion", text_);
   const totalKeys = optional(fields, "totalKeys", number);
@@ -126,6 +135,8 @@ export function parseManifest(text: string, where: string): Manifest {
     format: MANIFEST_FORMAT,
     object: text_(fields, "object"),
     clusterId: text_(fields, "clusterId", /^[0-9a-f]{1,16}$/),
+    ...(token !== undefined && { token }),
+    ...(life !== undefined && { life }),
     member: {
       id: text_(member, "id"),
       ...(memberName !== undefined && { name: memberName }),

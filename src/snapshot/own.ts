@@ -9,7 +9,13 @@ import { isStoreError, type Store } from "./store/store.ts";
 export async function findOwn(store: Store, id: string, signal: AbortSignal): Promise<Entry[]> {
   const prefix = `${id}-`;
   const entries = await listSnapshots(store, prefix, signal).catch(noneWithoutAPlace);
-  return entries.filter(({ name }) => OWN_REST.test(name.slice(prefix.length)));
+  return entries.filter(({ name }) => isOwn(name, id));
+}
+
+/** Whether an object, or its manifest, was written with this ID. */
+export function isOwn(name: string, id: string): boolean {
+  const prefix = `${id}-`;
+  return name.startsWith(prefix) && OWN_REST.test(name.slice(prefix.length));
 }
 
 /** A folder is made with its first object; where a bucket is missing, the first write says so. */

@@ -5,7 +5,7 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { RestoreSource } from "../api/bootstrap.ts";
 import type { Destination } from "../api/destination.ts";
-import { sourceText } from "../api/restore-values.ts";
+import { folderText, sourceText, withSlash } from "../api/restore-values.ts";
 import type { StorePlace } from "../api/stores.ts";
 import type { LocationContext } from "./location.ts";
 
@@ -36,12 +36,9 @@ export function sourceURI(source: RestoreSource): string {
 }
 
 /** The folder that is written to, with a slash at its end. */
-export function folderURI({ s3, gcs, azure, pvc, file }: Destination): string {
-  if (s3) return `s3://${s3.bucket}/${withSlash(s3.prefix)}`;
-  if (gcs) return `gs://${gcs.bucket}/${withSlash(gcs.prefix)}`;
-  if (azure) return `azblob://${azure.container}/${withSlash(azure.prefix)}`;
-  if (pvc) return `pvc://${pvc.claimName}/${withSlash(pvc.path)}`;
-  return withSlash(pathToFileURL(file?.path ?? "/").href);
+export function folderURI(destination: Destination): string {
+  const { file } = destination;
+  return file ? withSlash(pathToFileURL(file.path).href) : folderText(destination);
 }
 
 /** How it is reached, as flags of `quorate snapshot`. */
@@ -99,8 +96,4 @@ function inside(
   source: (name: string) => RestoreSource,
 ): RestoreSource | undefined {
   return uri.startsWith(place) && uri.length > place.length ? source(uri.slice(place.length)) : undefined;
-}
-
-function withSlash(path = ""): string {
-  return path === "" || path.endsWith("/") ? path : `${path}/`;
 }

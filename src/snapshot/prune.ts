@@ -5,16 +5,19 @@
 import { findSnapshot, listSnapshots, type Entry } from "./catalog.ts";
 import { listLogs } from "./changes/log.ts";
 import { obsolete } from "./changes/retain.ts";
+import { isDead, leftoversOf } from "./leftovers.ts";
 import { manifestName } from "./manifest.ts";
-import { judge, type Retention, type Verdict } from "./retention.ts";
-import type { Store } from "./store/store.ts";
+import { isOfUnknown, judge, type Retention, type Verdict } from "./retention.ts";
+import type { Leftover, Store } from "./store/store.ts";
 
 export interface PrunePlan {
   readonly verdicts: readonly Verdict[];
   /** Manifests of ours whose objects are gone. */
   readonly orphans: readonly Entry[];
-  /** Never deleted: without a manifest of ours, or damaged. */
+  /** Never deleted: without a manifest of ours, damaged, or of a cluster that is not known. */
   readonly untouched: readonly Entry[];
+  /** What killed writes left. */
+  readonly leftovers: readonly Leftover[];
   /** Segments of change logs that lie before the oldest snapshot that is kept. */
   readonly changes: readonly { readonly clusterId: string; readonly names: readonly string[] }[];
 }
@@ -24,6 +27,7 @@ export async function planPrune(
   store: Store,
   prefix: string,
   policy: Retention,
+  now: number,
   signal: AbortSignal,
 ): Promise<PrunePlan> {
   const all = await listSnapshots(store, prefix, signal);
@@ -41,8 +45,11 @@ export async function planPrune(
       return names.length > 0 ? [{ clusterId: log.clusterId, names }] : [];
     }),
     verdicts,
+    leftovers: await leftoversOf(store, prefix, (leftover) => isDead(leftover, now), signal),
     orphans: entries.filter(({ state, manifest }) => state === "orphan" && manifest !== undefined),
-    untouched: entries.filter(({ state }) => state === "plain" || state === "damaged"),
+    untouched: entries.filter(
+      (entry) => entry.state !== "orphan" && (entry.state !== "complete" || isOfUnknown(entry)),
+    ),
   };
 }
 
@@ -51,7 +58,7 @@ export async function prune(
   store: Store,
   plan: PrunePlan,
   signal: AbortSignal,
-  deleted: (entry: Entry) => void,
+  deleted: (what: Pick<Entry, "name">) => void,
 ): Promise<void> {
   // Without one that is still there, nothing may go: the listing may have been out of date.
   const newest = plan.verdicts.filter(({ keep }) => keep.includes("newest"));
@@ -72,6 +79,13 @@ export async function prune(
     if ((await findSnapshot(store, entry.name, signal))?.state !== "orphan") continue;
     await store.delete(manifestName(entry.name), signal);
     deleted(entry);
+  }
+  for (const { name, of, modifiedAt } of plan.leftovers) {
+    const isThis = (now: Leftover) => now.name === name && now.modifiedAt.getTime() === modifiedAt.getTime();
+    const folder = of.slice(0, of.lastIndexOf("/") + 1);
+    if ((await leftoversOf(store, folder, isThis, signal)).length === 0) continue;
+    await store.delete(name, signal);
+    deleted({ name });
   }
   for (const { clusterId, names } of plan.changes)
     if (safe.has(clusterId)) for (const name of names) await store.delete(name, signal);

@@ -84,7 +84,7 @@ function ifPlain({ store, name, manifest, encrypted }: ReadOptions): Error | und
     return new SnapshotDamaged("it is not encrypted, and its manifest says that it is");
   return encrypted
     ? new KeyError(
-        `${store.uri}${name} is not encrypted, and a key was given: somebody may have put it in the place of another. If it was saved without --encrypt, read it without --encryption-key-file`,
+        `${store.uri}${name} is not encrypted, and a key was given: another one may have been replaced by it. If it was saved without --encrypt, read it without --encryption-key-file`,
       )
     : undefined;
 }

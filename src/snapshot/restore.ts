@@ -9,6 +9,7 @@ import { snapshotRestore } from "../etcd/etcdutl.ts";
 import type { InstalledEtcd } from "../etcd/install/ensure.ts";
 import { hex } from "../seams/random.ts";
 import { fetchForRestore, SNAPSHOT_FILE, type FetchOptions } from "./fetch.ts";
+import { progressText } from "./progress.ts";
 import { RestoreError, restoreErrorOf } from "./restore-error.ts";
 
 export interface RestoreOptions extends Omit<FetchOptions, "directory" | "progress" | "etcdVersion"> {
@@ -44,7 +45,7 @@ async function restore(options: RestoreOptions): Promise<void> {
   const directory = path.join(volume, `${ATTEMPT}${hex(options.context.random, 4)}`);
   try {
     tell("looking for it");
-    await fetchForRestore({
+    const { database } = await fetchForRestore({
       ...options,
       directory,
       etcdVersion: etcd.version,
@@ -52,7 +53,8 @@ async function restore(options: RestoreOptions): Promise<void> {
     });
     tell(`restoring it with etcdutl ${etcd.version}`);
     const restored = path.join(directory, "data");
-    await restoreFile(options, path.join(directory, SNAPSHOT_FILE), restored, etcd.etcdutl);
+    const bump = bumpOf({ ...options.restore, revision: database.revision });
+    await restoreFile(options, path.join(directory, SNAPSHOT_FILE), restored, etcd.etcdutl, bump);
     options.signal.throwIfAborted();
     // Replaces an empty directory and nothing else.
     await disk.rename(restored, dataDir);
@@ -62,10 +64,11 @@ async function restore(options: RestoreOptions): Promise<void> {
 }
 
 async function restoreFile(
-  { restore: recipe, member, etcd, context, signal }: RestoreOptions,
+  { member, etcd, context, signal }: RestoreOptions,
   snapshot: string,
   dataDir: string,
   binary: string,
+  bump: number,
 ): Promise<void> {
   const { name, peerURL, token } = member;
   await snapshotRestore(
@@ -77,7 +80,7 @@ async function restoreFile(
       token,
       peerUrls: [peerURL],
       initialCluster: [`${name}=${peerURL}`],
-      bumpRevision: BigInt(bumpOf(recipe)),
+      bumpRevision: BigInt(bump),
     },
   );
 }
@@ -85,10 +88,4 @@ async function restoreFile(
 async function removeAttempts({ volume, context: { disk } }: RestoreOptions): Promise<void> {
   for (const name of await disk.list(volume))
     if (name.startsWith(ATTEMPT)) await disk.remove(path.join(volume, name));
-}
-
-/** In tenths, so that a status does not change with every block. */
-function progressText(done: number, of: number | undefined): string {
-  const tenth = of ? Math.min(10, Math.floor((10 * done) / of)) : undefined;
-  return tenth === undefined ? "reading it" : `${tenth * 10} % read`;
 }

@@ -10,6 +10,7 @@ import {
   type Retention,
 } from "../core/snapshots/retention.ts";
 import type { Entry } from "./catalog.ts";
+import { UNKNOWN_ID } from "./manifest.ts";
 
 export { PERIODS, periodOf, type KeepReason, type Retention };
 
@@ -21,7 +22,7 @@ export interface Verdict {
 
 /** Verdicts over the snapshots that are ours to judge, newest first; all others are left alone. */
 export function judge(entries: readonly Entry[], policy: Retention): readonly Verdict[] {
-  const ours = entries.filter((entry) => entry.state === "complete" && entry.manifest !== undefined);
+  const ours = entries.filter((entry) => entry.state === "complete" && !isOfUnknown(entry));
   const clusters = Map.groupBy(ours, (entry) => entry.manifest?.clusterId);
   return [...clusters.values()].flatMap((group) =>
     keepReasons(
@@ -29,4 +30,9 @@ export function judge(entries: readonly Entry[], policy: Retention): readonly Ve
       policy,
     ).map(({ item: { entry }, keep }) => ({ entry, keep })),
   );
+}
+
+/** Imports without a cluster ID may be of any number of clusters, and one of them the only snapshot of its own. */
+export function isOfUnknown({ manifest }: Entry): boolean {
+  return manifest === undefined || manifest.clusterId === UNKNOWN_ID;
 }

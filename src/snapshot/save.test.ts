@@ -51,6 +51,25 @@ test("without compression and encryption the object is what the member sent, byt
   );
 });
 
+test("which life of the cluster it is of is in the manifest as it was told, and nothing where nobody told it", async () => {
+  const store = new MemoryStore();
+  const save = async (name: string, life?: { token: string; life: number }) => {
+    const { token, life: number } = await saveSnapshot({
+      client: clientSending(file),
+      store,
+      name,
+      life,
+      ...surroundings,
+      compression: "none",
+    });
+    const read = parseManifest(store.objects.get(manifestName(name))?.bytes.toString() ?? "", "here");
+    assert.deepEqual([read.token, read.life], [token, number]);
+    return [token, number];
+  };
+  assert.deepEqual(await save("a.db", { token: "uid-of-demo-2", life: 2 }), ["uid-of-demo-2", 2]);
+  assert.deepEqual(await save("b.db"), [undefined, undefined]);
+});
+
 for (const encoding of encodings) {
   const title = `${encoding.compression}${"key" in encoding ? " with a key" : ""}`;
   test(`${title}: what was saved is read back and checked`, async () => {

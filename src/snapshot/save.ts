@@ -2,6 +2,7 @@
  * Takes a snapshot: from etcd through the page reader, compression and encryption into a store, in one pass with
  * bounded memory. The object appears only when its hash was right, and the manifest after it.
  */
+import type { ClusterLife } from "../core/snapshots/life.ts";
 import type { EtcdClient } from "../etcd/client.ts";
 import { describe } from "../etcd/endpoints.ts";
 import { isEtcdError } from "../etcd/errors.ts";
@@ -13,6 +14,7 @@ import { orderCandidates, type Candidate, type Usable } from "./choose.ts";
 import { encode, extension, StoredBytes, type Encoding } from "./codec/codec.ts";
 import { CHUNK_BYTES } from "./codec/encrypt.ts";
 import { InspectedSnapshot, SnapshotDamaged, type SnapshotFacts } from "./inspect.ts";
+import { leftoversOf } from "./leftovers.ts";
 import {
   MANIFEST_FORMAT,
   manifestName,
@@ -20,7 +22,8 @@ import {
   type HashKvRecord,
   type Manifest,
 } from "./manifest.ts";
-import { once, type Store } from "./store/store.ts";
+import { isOwn } from "./own.ts";
+import { isStoreError, once, type Leftover, type Store } from "./store/store.ts";
 
 export interface SaveOptions extends Encoding {
   readonly client: EtcdClient;
@@ -34,6 +37,8 @@ export interface SaveOptions extends Encoding {
   readonly signal: AbortSignal;
   /** Ask the member for the hash of its keys at the snapshot's revision, which makes it read all of them. */
   readonly hashKv?: boolean;
+  /** What etcd does not tell of its cluster, and Quorate knows. */
+  readonly life?: ClusterLife | undefined;
   /** Of a cluster whose state was rebuilt elsewhere: what the manifest says instead of what the endpoint does. */
   readonly origin?: SnapshotOrigin;
   /** Throws where it is not what it should be; the object does not appear then. */
@@ -41,7 +46,10 @@ export interface SaveOptions extends Encoding {
   readonly progress?: (event: SaveProgress) => void;
 }
 
-export interface SnapshotOrigin extends Pick<Manifest, "clusterId" | "member" | "builtFrom"> {
+export interface SnapshotOrigin extends Pick<
+  Manifest,
+  "clusterId" | "token" | "life" | "member" | "builtFrom"
+> {
   /** The time of the state that it holds. */
   readonly at: Date;
 }
@@ -49,15 +57,38 @@ export interface SnapshotOrigin extends Pick<Manifest, "clusterId" | "member" | 
 export type SaveProgress =
   | { readonly kind: "member"; readonly endpoint: string; readonly leader: boolean; readonly quorum: boolean }
   | { readonly kind: "bytes"; readonly done: number; readonly of: number | undefined }
+  /** What a killed attempt had written was removed. */
+  | { readonly kind: "leftover"; readonly leftover: Leftover }
+  | { readonly kind: "leftovers-stay"; readonly error: Error }
   | { readonly kind: "retry"; readonly endpoint: string; readonly error: Error }
   /** The hash of the keys was asked for and will not be in the manifest. */
   | { readonly kind: "no-hash"; readonly endpoint: string; readonly error: Error };
 
 const STATUS_TIMEOUT_MS = 5_000;
 
+/**
+ * Of earlier attempts with this ID, which were killed: whoever repeats a command runs it alone. That some cannot be
+ * removed is told, and the snapshot is taken all the same.
+ */
+async function removeLeftovers({ store, id, name, signal, progress }: SaveOptions): Promise<void> {
+  if (id === undefined) return;
+  const folder = name.slice(0, name.lastIndexOf("/") + 1);
+  const isMeant = ({ of }: Leftover) => isOwn(of.slice(folder.length), id);
+  try {
+    for (const leftover of await leftoversOf(store, folder, isMeant, signal)) {
+      await store.delete(leftover.name, signal);
+      progress?.({ kind: "leftover", leftover });
+    }
+  } catch (error) {
+    if (!isStoreError(error) || signal.aborted) throw error;
+    progress?.({ kind: "leftovers-stay", error });
+  }
+}
+
 /** Tries the members in turn, best first, when one cannot send. Failures of the store are not tried again here. */
 export async function saveSnapshot(options: SaveOptions): Promise<Manifest> {
   const members = orderCandidates(await askAll(options));
+  await removeLeftovers(options);
   for (const [index, member] of members.entries()) {
     try {
       return await saveFrom(member, options);
@@ -116,6 +147,7 @@ async function saveFrom({ endpoint, status }: Usable, options: SaveOptions): Pro
     format: MANIFEST_FORMAT,
     object: name.slice(name.lastIndexOf("/") + 1),
     clusterId,
+    ...lifeOf(origin ?? options.life),
     member: origin?.member ?? {
       id: formatId(status.header.memberId),
       ...(memberName !== undefined && { name: memberName }),
@@ -143,6 +175,10 @@ async function saveFrom({ endpoint, status }: Usable, options: SaveOptions): Pro
   };
   await store.put(manifestName(name), once(writeManifest(manifest)), { signal, ifAbsent: true });
   return manifest;
+}
+
+function lifeOf({ token, life }: Partial<ClusterLife> = {}): Pick<Manifest, "token" | "life"> {
+  return { ...(token !== undefined && { token }), ...(life !== undefined && { life }) };
 }
 
 /** Sorts by what it is of and time. The revision is not in it: nobody knows it before the last page. */

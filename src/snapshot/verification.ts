@@ -4,6 +4,7 @@
  * time from the first byte to an etcd that answers is what a restore takes.
  */
 import path from "node:path";
+import { mebibytes } from "../core/messages/words.ts";
 import { EtcdClient } from "../etcd/client.ts";
 import { GrpcTransport } from "../etcd/grpc/transport.ts";
 import { deadline, sleep, type Clock } from "../seams/clock.ts";
@@ -165,8 +166,4 @@ export async function untilServing(reader: EtcdClient, clock: Clock, signal: Abo
     `etcd does not serve the restored data after ${START_TIMEOUT_MS / 60_000} minutes (${last instanceof Error ? last.message : String(last)}); see the log of its container`,
     { cause: last },
   );
-}
-
-function mebibytes(bytes: number): string {
-  return `${Math.ceil(bytes / 2 ** 20)} MiB`;
 }

@@ -27,7 +27,7 @@ const MANY = 200;
 /** Until all data has been compared once, and memory that is not needed any more has been given back. */
 const SETTLE_MS = 60_000;
 /** As long as it takes to look at each of many clusters as a whole once (operator/process/pace.ts). */
-const REST_MS = 150_000;
+const REST_MS = 200_000;
 
 await one();
 await many();

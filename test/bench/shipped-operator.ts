@@ -7,11 +7,11 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "../../scripts/build/bundle.ts";
-import { MEMORY_ENV, NODE_FLAGS } from "../../scripts/build/image.ts";
+import { MEMORY_ENV, OPERATOR_FLAGS } from "../../scripts/build/runtime.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { kubeconfigText } from "../../testbed/kubeconfig.ts";
+import { kubeconfig as kubeconfigOf } from "../../testbed/kubeconfig.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { applyAll, manifests, operatorToken, OPERATOR, whenServed } from "../support/install.ts";
 
@@ -36,15 +36,14 @@ export async function ship(bed: Pick<TestTestbed, "client" | "access">, folder: 
   await whenServed(bed.client, CLUSTERS);
   const { cert: _, key: __, ...access } = bed.access;
   const kubeconfig = join(folder, "kubeconfig");
-  writeFileSync(
-    kubeconfig,
-    kubeconfigText("operator", { ...access, token: await operatorToken(bed.client) }),
-  );
+  // In a Pod there is none, and so no parser of YAML in memory: none for JSON either.
+  const token = await operatorToken(bed.client);
+  writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf("operator", { ...access, token })));
   const [quorate] = await bundle(ROOT, folder);
   const program = quorate?.path ?? "";
   const plain = { ...process.env, ...MEMORY_ENV };
   const cached = { ...plain, NODE_COMPILE_CACHE: join(folder, "cache") };
-  execFileSync(process.execPath, [...NODE_FLAGS, program, "--help"], { env: cached });
+  execFileSync(process.execPath, [...OPERATOR_FLAGS, program, "--help"], { env: cached });
   return { program, kubeconfig, plain, cached };
 }
 
@@ -66,7 +65,7 @@ export class ShippedOperator {
     const own = ["operator", "--kubeconfig", kubeconfig, "--lease-namespace", OPERATOR.namespace];
     const served = ["--metrics-address", "off", "--health-address", `127.0.0.1:${health}`];
     const began = performance.now();
-    const child = spawn(process.execPath, [...NODE_FLAGS, program, ...own, ...served], {
+    const child = spawn(process.execPath, [...OPERATOR_FLAGS, program, ...own, ...served], {
       env,
       stdio: "ignore",
     });

@@ -7,7 +7,7 @@ import type { View } from "../../src/core/view.ts";
 import { CrashLab, type EndState } from "./lab.ts";
 import type { Circle, Operation } from "./operations.ts";
 
-export interface Tally {
+export interface OperationCounts {
   readonly operation: string;
   /** Of the undisturbed run. */
   readonly effects: number;
@@ -28,12 +28,12 @@ export interface Choice {
 interface Known {
   readonly operation: Operation;
   readonly state: EndState;
-  readonly tally: Tally;
+  readonly counts: OperationCounts;
   done: boolean;
 }
 
 /** Goes round the circle, one effect further each time, until every operation ends before it is killed. */
-export async function enumerate({ spec, operations }: Circle, choice: Choice): Promise<Tally[]> {
+export async function enumerate({ spec, operations }: Circle, choice: Choice): Promise<OperationCounts[]> {
   const creates = operations.some(({ name }) => name === "create");
   const ways: Known[] = [];
   let lab: CrashLab | undefined;
@@ -60,18 +60,18 @@ export async function enumerate({ spec, operations }: Circle, choice: Choice): P
       if (before) await operation.ask(here, before);
       const { effects } = await here.crashAfter(0);
       view = await here.converge();
-      const tally = { operation: operation.name, effects: effects.length, tried: 0, failures: [], ms: 0 };
-      tally.ms += performance.now() - began;
-      ways.push({ operation, state: await here.state(view, before), tally, done: false });
+      const counts = { operation: operation.name, effects: effects.length, tried: 0, failures: [], ms: 0 };
+      counts.ms += performance.now() - began;
+      ways.push({ operation, state: await here.state(view, before), counts, done: false });
     }
     for (let after = choice.first; ways.some(({ done }) => !done); after += choice.stride) {
       for (const [index, way] of ways.entries()) {
-        if (choice.signal?.aborted) return ways.map(({ tally }) => tally);
+        if (choice.signal?.aborted) return ways.map(({ counts }) => counts);
         const here = creates || !fit || !lab ? await fresh(index) : lab;
         fit = await attempt(here, way, after);
       }
     }
-    return ways.map(({ tally }) => tally);
+    return ways.map(({ counts }) => counts);
   } finally {
     await lab?.[Symbol.asyncDispose]();
   }
@@ -94,10 +94,10 @@ export async function enumerate({ spec, operations }: Circle, choice: Choice): P
       failure = error instanceof Error ? error.message : String(error);
     }
     const ms = performance.now() - began;
-    way.tally.ms += ms;
+    way.counts.ms += ms;
     if (effect !== "(none)" || failure !== undefined) {
-      way.tally.tried++;
-      if (failure !== undefined) way.tally.failures.push({ after, effect, message: failure });
+      way.counts.tried++;
+      if (failure !== undefined) way.counts.failures.push({ after, effect, message: failure });
       choice.onTry?.(way.operation.name, after, effect, ms, failure);
     }
     return failure === undefined;

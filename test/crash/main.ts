@@ -5,7 +5,7 @@
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { enumerate, type Tally } from "./enumerate.ts";
+import { enumerate, type OperationCounts } from "./enumerate.ts";
 import { circles } from "./operations.ts";
 
 const { values } = parseArgs({
@@ -36,10 +36,10 @@ if (
 
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-const tallies: Tally[] = [];
+const counts: OperationCounts[] = [];
 for (const circle of circles) {
   if (stop.signal.aborted || !circle.operations.some(({ name }) => wanted.includes(name))) continue;
-  tallies.push(
+  counts.push(
     ...(await enumerate(circle, {
       stride,
       first,
@@ -54,13 +54,13 @@ for (const circle of circles) {
 }
 
 console.log(`\n${row("operation", "effects", "killed", "converged alike", "seconds")}`);
-for (const { operation, effects, tried, failures, ms } of tallies) {
+for (const { operation, effects, tried, failures, ms } of counts) {
   console.log(
     row(operation, String(effects), String(tried), String(tried - failures.length), (ms / 1000).toFixed(0)),
   );
 }
-const kills = tallies.reduce((sum, { tried }) => sum + tried, 0);
-const differing = tallies.reduce((sum, { failures }) => sum + failures.length, 0);
+const kills = counts.reduce((sum, { tried }) => sum + tried, 0);
+const differing = counts.reduce((sum, { failures }) => sum + failures.length, 0);
 console.log(`\n${kills} kills, ${differing} with another end`);
 if (differing > 0) process.exitCode = 1;
 

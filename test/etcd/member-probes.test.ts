@@ -11,7 +11,9 @@ import { specOf } from "../../src/core/testing/cluster.ts";
 import { memberAddress } from "../../src/operator/names.ts";
 import { healthPaths } from "../../src/operator/render/health.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { TestCluster, type TestMember } from "../support/etcd-cluster.ts";
+import { HttpProbe } from "../../src/etcd/probe.ts";
+import { systemClock } from "../../src/seams/clock.ts";
+import { TestCluster, TestMember } from "../support/etcd-cluster.ts";
 import { outerVersions } from "../support/sample.ts";
 import { freePorts } from "../support/free-ports.ts";
 
@@ -68,6 +70,53 @@ for (const version of outerVersions) {
         assert.equal(await ask(host, port, "/version"), 200, `${host} for clients`);
         assert.equal(await ask(host, metrics, "/livez"), 200, `${host} for probes`);
       }
+      const probe = new HttpProbe();
+      const date = await probe.date(`http://127.0.0.1:${metrics}/livez`, AbortSignal.timeout(10_000));
+      assert.ok(Math.abs(systemClock.now() - (date ?? 0)) < 10_000, `it says that it is ${date}`);
+    });
+
+    test("joins, replicates and elects where peers dial each other over IPv6 alone", async (t) => {
+      if (!ipv6) return t.skip("this machine has no IPv6");
+      await using cluster = await TestCluster.prepare({ version, members: 3 });
+      const launch = async (state: "new" | "existing") => {
+        const [client, peer] = await freePorts(2);
+        const name = `v6-${cluster.members.length + 1}`;
+        const member = new TestMember(
+          name,
+          version,
+          cluster.dir,
+          `http://127.0.0.1:${client}`,
+          `http://[::1]:${peer}`,
+        );
+        const args = [`--listen-peer-urls=http://${everywhere}:${peer}`];
+        const [voter] = cluster.members;
+        cluster.members.push(member);
+        const { cluster: calls } = cluster.client([voter?.endpoint ?? member.endpoint]);
+        const patience = { withinMs: 60_000 };
+        // Refused until all voters have been connected for a while (R19).
+        const added =
+          voter &&
+          (await eventually(
+            "etcd adds it",
+            async () => await calls.memberAdd([member.peerUrl], { learner: true }),
+            patience,
+          ));
+        await cluster.launch(member, { state, args });
+        await cluster.serving(member);
+        if (added)
+          await eventually("it votes", async () => await calls.memberPromote(added.member.id), patience);
+        return member;
+      };
+      const first = await launch("new");
+      const second = await launch("existing");
+      const third = await launch("existing");
+      const { kv: newest } = cluster.client([third.endpoint]);
+      // It was promoted by the others, and knows it a moment later.
+      await eventually("the newest takes a write", async () => await newest.put("key", "over IPv6"));
+      await first.running.kill();
+      const { kv } = cluster.client([second.endpoint]);
+      const { kvs } = await eventually("the other two elect a leader", async () => await kv.range("key"));
+      assert.equal(kvs.length, 1);
     });
 
     test("R34–R36: its probes tell voters, learners, alarms and the lack of a leader apart", async () => {

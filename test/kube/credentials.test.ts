@@ -7,6 +7,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { exampleCluster } from "../../src/api/examples.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { collectingIo } from "../../src/cli/testing.ts";
+import { verbs } from "../../src/cli/verbs.ts";
 import { loadConfig } from "../../src/kube/config.ts";
 import { configMaps } from "../../src/kube/resources.ts";
 import type { Http2Transport } from "../../src/kube/transport.ts";
@@ -15,6 +19,8 @@ import type { KubeRequest, KubeTransport } from "../../src/seams/kube-transport.
 import { eventually } from "../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { clientOn, reflectorOf, relayTo, transportTo } from "../support/kube-runtime.ts";
+import { PATHS } from "../support/kube-paths.ts";
+import { define } from "../support/operator.ts";
 import { issuerOf } from "../support/issuer.ts";
 import { connectProxy, socksProxy } from "../support/proxies.ts";
 
@@ -76,6 +82,14 @@ function plugin(name: string) {
 }
 
 async function connected(name: string, user: object, cluster: object = {}): Promise<Http2Transport> {
+  const transport = transportTo(
+    await loadConfig(systemDisk, {}, { file: kubeconfigFor(name, user, cluster) }),
+  );
+  closing.push(() => transport.close());
+  return transport;
+}
+
+function kubeconfigFor(name: string, user: object, cluster: object = {}): string {
   const file = join(dir, name);
   const authority = Buffer.from(bed.access.ca ?? "").toString("base64");
   const entry = { server: bed.access.server, "certificate-authority-data": authority, ...cluster };
@@ -86,9 +100,7 @@ async function connected(name: string, user: object, cluster: object = {}): Prom
     users: [{ name: "u", user }],
   };
   writeFileSync(file, JSON.stringify(config));
-  const transport = transportTo(await loadConfig(systemDisk, {}, { file }));
-  closing.push(() => transport.close());
-  return transport;
+  return file;
 }
 
 interface UserInfo {
@@ -155,6 +167,74 @@ test("a token that is refused in the midst of a watch is replaced, and the watch
   assert.equal(runs(), 2);
   assert.equal(lists, 1, "nothing was listed again");
   assert.ok(await client.find(configMaps, { namespace: "default", name: "later" }));
+});
+
+const SOON_MS = 6_000;
+
+test("a token that expires in the midst of a watch is replaced before it is refused, and the watch goes on", async () => {
+  const { exec, says, runs } = plugin("ending");
+  await bed.client.create("/api/v1/namespaces/default/secrets", { metadata: { name: "ending" } });
+  const token = await tokenOf("first", "ending");
+  const next = await tokenOf("second");
+  const end = Date.now() + SOON_MS;
+  says({ token, expirationTimestamp: new Date(end).toISOString() });
+  const relay = await relayTo(bed.access.server);
+  closing.push(() => relay.close());
+  const transport = await connected("ending", { exec }, { server: relay.url });
+  let lists = 0;
+  const counting: KubeTransport = {
+    request: (request, options) => transport.request(request, options),
+    stream: (request, options) => {
+      if (request.query?.["sendInitialEvents"] !== undefined) lists++;
+      return transport.stream(request, options);
+    },
+    close: () => transport.close(),
+  };
+  const reflector = reflectorOf(clientOn(counting), "default");
+  closing.push(() => reflector.stop());
+  await eventually("the watch has its first state", () => reflector.store.synced);
+  says({ token: next });
+  await eventually("the first token has expired", () => Date.now() > end, { everyMs: 200 });
+  // The watch has to be opened again.
+  relay.blackhole();
+  await eventually("the plugin is asked again", () => runs() > 1, { everyMs: 200 });
+  const old = await connected("ending-old", { token });
+  assert.match((await whoAmI(old)).username, /:first$/, "the server would still have accepted the first one");
+  await bed.client.delete("/api/v1/namespaces/default/secrets/ending");
+  const refused = async () => (await old.request(WHO_AM_I, forever)).status === 401;
+  await eventually("the first token is refused", refused, { everyMs: 500 });
+  const labels = { "kube-test": "yes" };
+  await bed.client.create("/api/v1/namespaces/default/configmaps", { metadata: { name: "after", labels } });
+  await eventually("the watch shows it", () => reflector.store.get("default/after") !== undefined);
+  assert.deepEqual([runs(), lists], [2, 1], "asked once more, and nothing was listed again");
+});
+
+test("`list --watch` goes on over the end of a token and a lost connection", async () => {
+  await define(bed);
+  const { exec, says, runs } = plugin("watching");
+  await bed.client.create("/api/v1/namespaces/default/secrets", { metadata: { name: "watching" } });
+  const token = await tokenOf("first", "watching");
+  says({ token, expirationTimestamp: new Date(Date.now() + SOON_MS).toISOString() });
+  const relay = await relayTo(bed.access.server);
+  closing.push(() => relay.close());
+  const file = kubeconfigFor("watching", { exec }, { server: relay.url });
+  const create = (name: string) => bed.client.create(PATHS.clusters, exampleCluster({ name }));
+  await create("before");
+  const leaving = new AbortController();
+  const io = collectingIo({ env: { KUBECONFIG: file, HOME: dir }, signal: leaving.signal });
+  const ended = dispatch(["list", "--watch", "-o", "json"], verbs, "0.0.0", io);
+  await eventually("the first state is shown", () => io.out().includes('"name": "before"'));
+  says({ token: await tokenOf("second") });
+  await bed.client.delete("/api/v1/namespaces/default/secrets/watching");
+  const old = await connected("watching-old", { token });
+  const refused = async () => (await old.request(WHO_AM_I, forever)).status === 401;
+  await eventually("the first token is refused", refused, { everyMs: 500 });
+  relay.blackhole();
+  await create("later");
+  await eventually("the change is shown", () => io.out().includes('"name": "later"'), { withinMs: 60_000 });
+  leaving.abort();
+  assert.equal(await ended, 0, io.err());
+  assert.equal(runs(), 2);
 });
 
 test("an OpenID Connect token that expired is refreshed at its issuer, used, and written to the kubeconfig", async () => {

@@ -1,10 +1,19 @@
 /** config/install.yaml and the samples on a real API server, and the admission policy for EtcdMembers. */
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import { exampleMember } from "../../src/api/member-examples.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { exampleOperation } from "../../src/api/operation-examples.ts";
 import { parseCluster } from "../../src/api/parse-cluster.ts";
+import type { DESTRUCTIVE_OPERATIONS } from "../../src/api/status-words.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { EXIT } from "../../src/cli/exit.ts";
+import { collectingIo } from "../../src/cli/testing.ts";
+import { verbs } from "../../src/cli/verbs.ts";
+import { LABELS } from "../../src/operator/names.ts";
 import { judgeKubernetes, serverVersion } from "../../src/operator/process/kubernetes-version.ts";
 import { Client, isCode } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
@@ -18,6 +27,7 @@ import {
   samples,
   whenServed,
 } from "../support/install.ts";
+import { kubeconfigText } from "../../testbed/kubeconfig.ts";
 import { refusal, userWith } from "../support/users.ts";
 import { clientOn, configOf, transportTo } from "../support/kube-runtime.ts";
 
@@ -144,19 +154,31 @@ test("Kubernetes' own roles cover our kinds: view reads, edit changes clusters, 
     await eventually("admin to cover them", async () => (await refusal(users.admin.delete(member))) === "");
     const operations = `${OURS}/etcdoperations?dryRun=All`;
     const harmless = exampleOperation({ restart: {} });
-    const destructive = exampleOperation({ replaceMember: { name: "demo-1" } });
     await assert.rejects(users.view.create(operations, harmless), (error) => isCode(error, 403));
     assert.equal(await refusal(users.edit.create(operations, harmless)), "");
-    // A policy takes effect a moment after it is accepted.
-    const refused = await eventually("the policy to be in force", () =>
-      refusal(users.edit.create(operations, destructive)),
-    );
-    assert.match(
-      refused,
-      /403.*\(replaceMember\) deletes data .* needs the verb destroy .*namespace default/,
-    );
-    assert.match(refused, /the role admin .* grants; system:serviceaccount:default:editor does not have it/);
-    assert.equal(await refusal(users.admin.create(operations, destructive)), "");
+    const approve = "0123456789abcdef";
+    const destructive = {
+      replaceMember: { name: "demo-1" },
+      recoverQuorum: { approve },
+      restore: { source: { s3: { bucket: "backups", key: "demo.db" } }, approve },
+    } satisfies Record<(typeof DESTRUCTIVE_OPERATIONS)[number], object>;
+    for (const [name, spec] of Object.entries(destructive)) {
+      const operation = exampleOperation({ [name]: spec });
+      // A policy takes effect a moment after it is accepted.
+      const refused = await eventually("the policy to be in force", () =>
+        refusal(users.edit.create(operations, operation)),
+      );
+      assert.match(
+        refused,
+        new RegExp(`403.*\\(${name}\\) deletes data .* needs the verb destroy .*namespace default`),
+      );
+      assert.match(
+        refused,
+        /the role admin .* grants; system:serviceaccount:default:editor does not have it/,
+      );
+      assert.equal(await refusal(users.admin.create(operations, operation)), "");
+    }
+    await commandTellsThePolicy(users.edit);
     await assert.rejects(users.admin.create(`${OURS}/etcdmembers?dryRun=All`, exampleMember()), (error) =>
       isCode(error, 403),
     );
@@ -164,6 +186,32 @@ test("Kubernetes' own roles cover our kinds: view reads, edit changes clusters, 
     for (const user of Object.values(users)) user.close();
   }
 });
+
+/** `kubectl auth can-i create etcdoperations` would say yes. */
+async function commandTellsThePolicy(editor: Client): Promise<void> {
+  const cluster = await bed.client.create(`${OURS}/etcdclusters`, {
+    ...sample("one-member"),
+    metadata: { name: "demo" } as { name: string; uid?: string },
+  });
+  const record = exampleMember();
+  const labels = { [LABELS.cluster]: "demo", [LABELS.clusterUID]: cluster.metadata.uid ?? "" };
+  await operator.create(`${OURS}/etcdmembers`, { ...record, metadata: { ...record.metadata, labels } });
+  const folder = mkdtempSync(path.join(tmpdir(), "quorate-editor-"));
+  try {
+    const file = path.join(folder, "kubeconfig");
+    writeFileSync(file, kubeconfigText("editor", editor.access));
+    const call = async (...argv: string[]) => {
+      const io = collectingIo({ env: { KUBECONFIG: file, HOME: folder }, cwd: folder });
+      return { code: await dispatch(argv, verbs, "0.0.0", io), err: io.err() };
+    };
+    const { code, err } = await call("member", "replace", "demo-1", "--yes");
+    assert.equal(code, EXIT.denied, err);
+    assert.match(err, /the API server rejected this: .* needs the verb destroy .* the role admin .* grants/);
+    assert.doesNotMatch(err, /can-i/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 test("the server's version is read and found supported", async () => {
   const transport = transportTo(configOf(bed));

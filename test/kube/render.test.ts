@@ -159,6 +159,8 @@ const CLUSTERS: Readonly<Record<string, Wish>> = {
   memory: { storage: { medium: "Memory", size: "4096Mi" } },
   ephemeral: { storage: { medium: "Ephemeral", size: "20G" } },
   "host-path": { storage: { medium: "HostPath", hostPath: "/var/lib/etcd" } },
+  // Volumes that exist already: no class is to make one.
+  existing: { storage: { accessModes: ["ReadWriteOncePod"], className: "", selector } },
   plain: { tls: { mode: "Disabled" }, service: { type: "NodePort" } },
   old: { version: "3.5.10", disruptionBudget: { enabled: false } },
   everything,

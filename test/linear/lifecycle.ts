@@ -5,13 +5,19 @@
 import { X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import type { EtcdClusterSpec } from "../../src/api/etcd-cluster-spec.ts";
+import { splitBundle } from "../../src/pki/bundle.ts";
 import { createPki } from "../../src/pki/issue.ts";
+import { PLANES } from "../../src/pki/plan.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import type { Pki } from "../../src/seams/pki.ts";
 import { systemRandom } from "../../src/seams/random.ts";
+import { ask, ended } from "../support/local-operations.ts";
 import type { LinearRun } from "./run.ts";
 
 const SETTLE_MS = 120_000;
+/** Two rolls, each with faults all the while. */
+const ROTATE_MS = 300_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** Certificates issued by a clock that can be set back, so that leaves are due for renewal when it is set right. */
@@ -22,6 +28,33 @@ export class AgedPki {
   catchUp(): void {
     this.#ageMs = 0;
   }
+}
+
+const SHORT_MS = 120_000;
+const CA_MS = 600_000;
+const usual = createPki(systemClock, systemRandom);
+
+/** Leaves live for two minutes and CAs for ten, which is less than a spec may ask for. */
+export const shortLived = {
+  pki: {
+    ...usual,
+    issueLeaf: ({ ca, leaf }) =>
+      usual.issueLeaf({ ca, leaf: { ...leaf, lifeMs: Math.min(leaf.lifeMs, SHORT_MS) } }),
+  } as Pki,
+  /** A CA is replaced as long before its end as leaves are asked to live: two rolls have five minutes. */
+  unchecked: (spec: EtcdClusterSpec): EtcdClusterSpec => ({
+    ...spec,
+    tls: { ...spec.tls, managed: { leafLifetime: "5m", caLifetime: "10m" } },
+  }),
+};
+
+/** Names of the CAs that are trusted, of each plane. */
+function authorities(directory: string): string[][] {
+  return PLANES.map((plane) =>
+    splitBundle(readFileSync(path.join(directory, `ca-${plane}.crt`), "utf8")).map(
+      (pem) => new X509Certificate(pem).subject,
+    ),
+  );
 }
 
 /** When each leaf ends. */
@@ -104,13 +137,50 @@ export async function renewLeaves({ local, network }: LinearRun, aged: AgedPki):
   await local.crash();
   await local.open();
   local.run();
-  const end = performance.now() + SETTLE_MS;
+  await renewed(local, before);
+  network.reset();
+  await local.settled(SETTLE_MS);
+}
+
+/**
+ * The CAs of both planes are replaced when they are due, and all leaves before, without anybody asking; then every
+ * connection between members is cut once.
+ */
+export async function outliveAuthorities({ local, network }: LinearRun): Promise<void> {
+  const [leaves, before] = [leafEnds(local.files.pki), authorities(local.files.pki)];
+  const isReplaced = () =>
+    authorities(local.files.pki).every(
+      ([only = "", ...more], plane) => more.length === 0 && !before[plane]?.includes(only),
+    );
+  await local.until("the CAs are replaced", isReplaced, CA_MS + ROTATE_MS);
+  await renewed(local, leaves);
+  network.reset();
+  await local.settled(SETTLE_MS);
+}
+
+async function renewed(
+  local: LinearRun["local"],
+  before: ReadonlyMap<string, number>,
+  withinMs = SETTLE_MS,
+): Promise<void> {
+  const end = performance.now() + withinMs;
   for (;;) {
     const now = leafEnds(local.files.pki);
-    if ([...before].every(([name, notAfter]) => (now.get(name) ?? 0) > notAfter)) break;
+    if ([...before].every(([name, notAfter]) => (now.get(name) ?? 0) > notAfter)) return;
     if (performance.now() > end) throw new Error(`the leaves were not renewed\n${local.story()}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  network.reset();
+}
+
+/** The CAs of both planes, by two restarts of every member, and then all leaves again. */
+export async function rotate({ local }: LinearRun, name: string): Promise<void> {
+  for (const [operation, task] of [
+    [`${name}-cas`, { ca: true }],
+    [`${name}-leaves`, {}],
+  ] as const) {
+    await ask(local, operation, { rotateCertificates: task });
+    const { phase, message } = await ended(local, operation, ROTATE_MS);
+    if (phase !== "Succeeded") throw new Error(`${operation} is ${phase}: ${message}`);
+  }
   await local.settled(SETTLE_MS);
 }

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
+import type { EtcdClusterSpec, EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { slotOf } from "../../src/local/addresses.ts";
 import type { Pki } from "../../src/seams/pki.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
@@ -30,6 +30,8 @@ export interface RunOptions {
   readonly clients?: number;
   readonly everyMs?: number;
   readonly pki?: Pki;
+  /** What is stored instead of the spec that was checked. */
+  readonly unchecked?: (spec: EtcdClusterSpec) => EtcdClusterSpec;
   /** Where a picture of violations is written. */
   readonly pictures?: string;
 }
@@ -99,7 +101,12 @@ export class LinearRun implements AsyncDisposable {
       const extraArgs = { ...spec.options?.extraArgs, "watch-progress-notify-interval": PROGRESS };
       local = await LocalCluster.create(
         { ...spec, options: { ...spec.options, extraArgs } },
-        { between, onSpawn, ...(options.pki && { pki: options.pki }) },
+        {
+          between,
+          onSpawn,
+          ...(options.pki && { pki: options.pki }),
+          ...(options.unchecked && { unchecked: options.unchecked }),
+        },
       );
       local.run();
       await local.settled();

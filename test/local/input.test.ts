@@ -125,13 +125,19 @@ const wrong: readonly { name: string; args: () => string[]; says: RegExp; code?:
     code: 2,
   },
   { name: "a name that cannot be one", args: () => ["up", "--name", "Not_A_Name"], says: /metadata\.name/ },
-  { name: "an unknown option", args: () => ["up", "--replica", "3"], says: /--replica/, code: 2 },
+  {
+    name: "an unknown option",
+    args: () => ["up", "--replica", "3"],
+    says: /did you mean --replicas\?/,
+    code: 2,
+  },
   { name: "an unknown verb", args: () => ["stauts"], says: /Did you mean status/, code: 2 },
   { name: "a verb without its member", args: () => ["kill"], says: /<member>/, code: 2 },
   {
     name: "status of no cluster",
     args: () => ["status", "--name", "none"],
     says: /there is no cluster in .*quorate local up/,
+    code: 3,
   },
   { name: "nothing to apply", args: () => ["apply"], says: /-f <file>/, code: 2 },
 ];

@@ -112,6 +112,23 @@ describe("on a cluster of three", () => {
     while ((await local.controller.loop.pass()) !== "gone");
     assert.deepEqual((await local.controller.platform.operations.list()).operations, []);
   });
+
+  test("a cluster that is deleted in the midst of a restart takes it along, and all members end", async () => {
+    await using local = await LocalCluster.start({ replicas: 3, version: VERSION });
+    await local.halt();
+    await ask(local, "restart", { restart: {} });
+    await local.passUntilStep("StopWorkload");
+    assert.equal((await find(local, "restart"))?.status?.phase, "Running");
+    const stopped = local.steps.length;
+    await local.store.updateCluster({ deleting: true });
+    while ((await local.controller.loop.pass()) !== "gone");
+    const asked = local.done(stopped).filter((step) => step.startsWith("UpdateMember/restart"));
+    assert.deepEqual(asked, [], "no other member is restarted");
+    assert.deepEqual((await local.controller.platform.operations.list()).operations, []);
+    assert.deepEqual(await local.names(), []);
+    assert.equal(await local.store.cluster(), undefined);
+    await Promise.all(local.children.map((child) => child.exit));
+  });
 });
 
 test("a controller that is gone between any two steps is followed by one that continues", async () => {

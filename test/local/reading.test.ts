@@ -80,3 +80,7 @@ test("without a controller the screen says so, and how to start one", async () =
   await up.ended;
   assert.match(await shown("status", "--local"), /No controller is running.*quorate local up/);
 });
+
+test("every verb that is proven here was called with success", async () => {
+  await Home.assertProven(import.meta.filename);
+});

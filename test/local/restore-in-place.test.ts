@@ -4,14 +4,17 @@
  * controller that dies on the way leaves it to the next one.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import process from "node:process";
 import { after, test } from "node:test";
 import type { EtcdClient } from "../../src/etcd/client.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { inspectDirectory } from "../../src/recovery/directory.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
+import { FakeS3 } from "../../src/snapshot/testing/fake-s3.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
 import { ask, ended } from "../support/local-operations.ts";
 import { snapshotJson } from "../support/snapshot-verbs.ts";
@@ -123,4 +126,41 @@ test("a controller that dies between the steps of a restore leaves it to the nex
   assert.equal((await ended(local, "restore")).phase, "Succeeded", local.story());
   await local.settled();
   assert.deepEqual((await keysOf(await local.client())).keys, ["key-1=of the snapshot"]);
+});
+
+test("a member that ends while a slow store sends the snapshot is started again meanwhile", async () => {
+  const keys = { AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" };
+  Object.assign(process.env, keys);
+  try {
+    await using store = await new FakeS3().start();
+    await using local = await LocalCluster.start({ replicas: 1, version: VERSION });
+    const { kv } = await local.client();
+    await kv.put("key-1", "of the snapshot");
+    store.objects.set("demo.db", readFileSync(await saved(local, "slow.db")));
+    await kv.put("key-1", "changed since");
+    const source = { s3: { bucket: "bucket", endpoint: store.endpoint, key: "demo.db" } };
+    await ask(local, "plan", { restore: { source } });
+    const { message = "" } = await ended(local, "plan");
+    const approve = /approve: ([0-9a-f]{16})/.exec(message)?.[1] ?? "";
+
+    Object.assign(store.faults, { cutAt: store.passed + 10_000, cuts: Infinity, stallMs: 3_600_000 });
+    await ask(local, "restore", { restore: { source, approve } });
+    await eventually("the store to be silent", () => store.silent > 0);
+    const started = local.children.length;
+    assert.ok(local.children.at(-1)?.signal("SIGKILL"));
+    await eventually("the member to be started again", () => local.children.length > started);
+    await eventually("it to serve", async () => {
+      const [found] = (await keysOf(await local.client())).keys;
+      return found === "key-1=changed since";
+    });
+    assert.ok(store.silent > 0, "the snapshot is still on its way");
+
+    store.faults.cutAt = undefined;
+    store.closeConnections();
+    assert.equal((await ended(local, "restore")).phase, "Succeeded", local.story());
+    await local.settled();
+    assert.deepEqual((await keysOf(await local.client())).keys, ["key-1=of the snapshot"]);
+  } finally {
+    for (const key of Object.keys(keys)) delete process.env[key];
+  }
 });

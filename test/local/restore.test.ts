@@ -115,6 +115,26 @@ for (const version of sampled([...others, VERSION])) {
   });
 }
 
+test("a cluster that starts from the same snapshot again is above all that the one before wrote: its watchers read again", async () => {
+  let before = 0;
+  for (let life = 1; life <= 2; life++) {
+    await using local = await LocalCluster.start({
+      replicas: 1,
+      version: VERSION,
+      ...restoreOf(saved.file),
+    });
+    const client = await local.client();
+    const { header } = await client.kv.put("life", String(life));
+    assert.ok(Number(header.revision) > before, `${before}, then ${header.revision}`);
+    if (before > 0)
+      await assert.rejects(async () => {
+        const options = { startRevision: BigInt(before + 1), signal: AbortSignal.timeout(10_000) };
+        for await (const _ of client.watches.watch("life", options));
+      }, /compacted/);
+    for (let i = 0; i < 50; i++) before = Number((await client.kv.put("life", `${i}`)).header.revision);
+  }
+});
+
 test("what cannot be restored is said with its field and starts nothing, and an edit puts it right", async () => {
   const missing = path.join(dir, "missing.db");
   const damaged = path.join(dir, "damaged.db");

@@ -16,7 +16,7 @@ import { ask, ended, FINAL, find } from "../support/local-operations.ts";
 import { EVERY_CASE } from "../support/sample.ts";
 import { isServed } from "../support/tls-clients.ts";
 import { servedStrangers } from "../support/strangers.ts";
-import { Writer } from "../support/writer.ts";
+import { assertExplained, Writer } from "../support/writer.ts";
 
 const SPEC = {
   replicas: 3,
@@ -54,7 +54,7 @@ async function continuedByOthers(local: LocalCluster, operation: string): Promis
   }
 }
 
-test("CAs are rotated without a lost write by whichever controller, and leaves without a restart", async () => {
+test("CAs are rotated without a lost write by whichever controller, and leaves without a restart", async (t) => {
   await using local = await LocalCluster.start(SPEC);
   const before = { client: bundle(local, "client"), peer: bundle(local, "peer") };
   const oldUser = fileOf(local, "user.pem");
@@ -105,8 +105,13 @@ test("CAs are rotated without a lost write by whichever controller, and leaves w
 
   assertNoLeakOnMachine(local);
   const told = await client.stop();
-  assert.deepEqual(told.unexplained.map(String), [], local.story());
-  const mostMs = EVERY_CASE ? 3_000 : 15_000;
+  t.diagnostic(
+    `${told.acknowledged} writes, ${Math.round(told.perSecond)} a second, longest gap ${Math.round(told.longestGapMs)} ms, ${told.failures.length} lost with a leader`,
+  );
+  // No peer's URL changes and leaders are moved before they restart: nothing is dropped on its way.
+  assertExplained(told, 0, local.story());
+  assert.deepEqual(await told.missing(await local.client()), [], "what was acknowledged is there");
+  const [mostMs, least] = EVERY_CASE ? [1_000, 100] : [15_000, 30];
   assert.ok(told.longestGapMs < mostMs, `no write for ${told.longestGapMs} ms\n${local.story()}`);
-  assert.ok(told.acknowledged > 500, `${told.acknowledged} writes`);
+  assert.ok(told.perSecond >= least, `${told.perSecond} of 200 writes a second`);
 });

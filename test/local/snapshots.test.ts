@@ -3,7 +3,7 @@
  * by a schedule whose minutes the test lets pass, verified, pruned, refused by their store, and before an upgrade.
  */
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -14,7 +14,7 @@ import type { EtcdSnapshot } from "../../src/api/etcd-snapshot.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { etcdOf } from "../support/etcd-cluster.ts";
 import { CLUSTER, LocalCluster } from "../support/local-cluster.ts";
-import { operations, subjectOf } from "../support/local-operations.ts";
+import { ask, ended, operations, subjectOf } from "../support/local-operations.ts";
 
 const MINUTE = 60_000;
 
@@ -104,10 +104,14 @@ test("a snapshot is taken once into a directory, verified by a restore, and dele
   assert.deepEqual(readdirSync(folder("own")), []);
 });
 
-test("a schedule records changes with a process, takes the snapshot to begin with, and a revision between is built", async () => {
+test("a schedule records changes with a process, takes the snapshot to begin with, and a revision between is built and restored in place", async () => {
+  const key = local.files.encryptionKey("recorded-key");
+  mkdirSync(path.dirname(key), { recursive: true });
+  writeFileSync(key, "0f".repeat(32));
   await apply("EtcdSnapshotSchedule", "recording", {
     schedule: "@yearly",
     destination: file("recorded"),
+    encryption: { keySecret: "recorded-key" },
     incremental: { interval: "1s" },
   });
   const recorded = (what: string, revision: bigint) =>
@@ -120,13 +124,26 @@ test("a schedule records changes with a process, takes the snapshot to begin wit
   const { header } = await kv.put("recorded/1", "first");
   const { header: last } = await kv.put("recorded/1", "second");
   await recorded("the changes are in the store", last.revision);
+  const encryption = { keySecret: "recorded-key" };
   const pointInTime = { revision: Number(header.revision) };
-  await apply("EtcdSnapshot", "point", { destination: file("recorded"), pointInTime });
+  await apply("EtcdSnapshot", "point", { destination: file("recorded"), encryption, pointInTime });
   const { revision } = await becomes(
     "the point is built and verified",
     ({ metadata, status: { verifiedAt } = {} }) => metadata.name === "point" && verifiedAt !== undefined,
   );
   assert.equal(BigInt(revision ?? 0), header.revision);
+  const restore = { pointInTime: { ...pointInTime, schedule: "recording" } };
+  await ask(local, "plan", { restore });
+  const { message = "" } = await ended(local, "plan");
+  const approve = /approve: ([0-9a-f]{16})/.exec(message)?.[1] ?? "";
+  await ask(local, "back", { restore: { ...restore, approve } });
+  const outcome = await ended(local, "back");
+  assert.equal(outcome.phase, "Succeeded", outcome.message);
+  await local.until("it serves", () => local.controller.loop.latest?.decision.converged === true);
+  const [found] = (await (await local.client()).kv.range("recorded/1")).kvs;
+  assert.equal(Buffer.from(found?.value ?? []).toString(), "first", "what came after is undone");
+  const points = async () => (await snapshots()).filter(({ metadata }) => metadata.name.includes("-point-"));
+  await local.until("what was built for it is gone", async () => (await points()).length === 0);
   await operations.deleteSnapshot(subjectOf(local), { kind: "EtcdSnapshotSchedule", name: "recording" });
   const reports = () => readdirSync(local.files.snapshotJobs).filter((one) => one.endsWith(".report"));
   await local.until("the process has ended", () => reports().length === 0);

@@ -63,6 +63,11 @@ test("three healthy members with TLS come up, are broken in three ways, and heal
     const before = await healthy(home, 3);
     const from = up.events.length;
     const began = performance.now();
+    assert.equal(
+      (await home.run("local", "kill", "etcd-9")).code,
+      3,
+      "a running controller has no such member",
+    );
     await home.json("kill", "etcd-2");
     const unhealthy = await up.until(
       "unhealthy",
@@ -274,4 +279,8 @@ test("runs as an ordinary user", async (t) => {
   assert.match(readFileSync(`/proc/${member?.pid}/status`, "utf8"), /^Uid:\s+65534/m);
   up.signal("SIGINT");
   assert.equal(await up.ended, 0);
+});
+
+test("every verb that is proven here was called with success", async () => {
+  await Home.assertProven(import.meta.filename);
 });

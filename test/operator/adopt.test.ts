@@ -1,12 +1,9 @@
 /** `spec.storage.adopt` on a real API server, with real etcd in Pods of the stand-in kubelet and our command from its sources. */
 import assert from "node:assert/strict";
-import path from "node:path";
-import process from "node:process";
 import { after, before, test } from "node:test";
 import type { PersistentVolume, PersistentVolumeList } from "kubernetes-types/core/v1.d.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { registerImage } from "../../testbed/kubelet/images.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import {
   ClusterOnBed,
@@ -15,9 +12,8 @@ import {
   upWithDefinitions,
   type Running,
 } from "../support/operator.ts";
+import { ownImage } from "../support/own-image.ts";
 
-const IMAGE = "registry.example/quorate:dev";
-const ROOT = path.join(import.meta.dirname, "..", "..");
 const KEYS = 20;
 
 let bed: TestTestbed;
@@ -26,11 +22,7 @@ let cluster: ClusterOnBed;
 
 before(async () => {
   bed = await upWithDefinitions();
-  registerImage(bed.name, IMAGE, {
-    mounts: { [ROOT]: ROOT },
-    entrypoint: [process.execPath, path.join(ROOT, "src", "cli", "main.ts")],
-  });
-  running = startOperator(bed, { image: IMAGE });
+  running = startOperator(bed, ownImage(bed));
   cluster = new ClusterOnBed(bed, "kept", running);
 });
 
@@ -133,6 +125,33 @@ test("volumes that outlived their claims, as with a deleted namespace, are bound
     );
   } finally {
     await retained.close();
+  }
+});
+
+test("the directory of a node, which nothing of Kubernetes knows of, is read there and taken over", async () => {
+  const hosted = new ClusterOnBed(bed, "hosted", running);
+  try {
+    const storage = { medium: "HostPath", size: "1Gi", hostPath: "/var/lib/quorate" } as const;
+    await hosted.create({ replicas: 1, storage });
+    const { clusterID = "" } = await hosted.converged(1);
+    const { kv } = await hosted.etcd();
+    for (let i = 0; i < KEYS; i++) await kv.put(`key/${i}`, `value ${i}`, { timeoutMs: 5_000 });
+    const [pod] = await hosted.pods();
+    const { hostPath } = pod?.spec?.volumes?.find(({ name }) => name === "data") ?? {};
+    const [, path = ""] = /^\/var\/lib\/quorate\/[^/]+\/(.+)$/.exec(hostPath?.path ?? "") ?? [];
+    const directories = [{ node: pod?.spec?.nodeName ?? "", path }];
+    await deleted(hosted);
+    await eventually("its Pod is gone", async () => (await hosted.pods()).length === 0, {
+      withinMs: PATIENCE_MS,
+    });
+    await hosted.create({ replicas: 1, storage: { ...storage, adopt: { clusterID, directories } } });
+    assert.equal((await hosted.converged(1)).clusterID, clusterID);
+    const again = await (await hosted.etcd()).kv.range("key/", { prefix: true, timeoutMs: 5_000 });
+    assert.equal(again.count, KEYS);
+    const [now] = await hosted.pods();
+    assert.equal(now?.spec?.volumes?.find(({ name }) => name === "data")?.hostPath?.path, hostPath?.path);
+  } finally {
+    await hosted.close();
   }
 });
 

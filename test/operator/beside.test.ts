@@ -145,7 +145,7 @@ test("an installation that follows namespaces of others leaves their clusters al
       const path = "/apis/events.k8s.io/v1/namespaces/default/events";
       const { items } = await bed.client.get<{ items: { reason?: string; note?: string }[] }>(path);
       const told = items.find(({ reason }) => reason === "ManagedElsewhere");
-      assert.match(told?.note ?? "", /quorate-system\/quorate looks after this cluster/);
+      assert.match(told?.note ?? "", /quorate-system\/quorate manages this cluster/);
       return true;
     });
     // The first one is uninstalled: its clusters are not left alone for ever.

@@ -4,6 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { X509Certificate } from "node:crypto";
+import { request } from "node:https";
 import { connect, type TLSSocket } from "node:tls";
 import { after, before, test } from "node:test";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
@@ -17,8 +19,10 @@ import type { IssuedCertificate, LeafSpec } from "../../src/seams/pki.ts";
 import { systemRandom } from "../../src/seams/random.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { CERT_MANAGER, CertManager } from "../support/cert-manager.ts";
+import { putSecret, secretFiles } from "../support/bed-secrets.ts";
+import { CertManager, createIssuer, giveIssuer } from "../support/cert-manager.ts";
 import { PATHS } from "../support/kube-paths.ts";
+import { assertNoLeakOnBed } from "../support/leaks.ts";
 import { EVERY_CASE } from "../support/sample.ts";
 import {
   ClusterOnBed,
@@ -27,6 +31,7 @@ import {
   upWithDefinitions,
   type Running,
 } from "../support/operator.ts";
+import { assertExplained, Writer } from "../support/writer.ts";
 
 const DAY = 86_400_000;
 const pki = createPki(systemClock, systemRandom);
@@ -49,27 +54,10 @@ after(async () => {
   await bed?.down();
 });
 
-async function put(name: string, files: Record<string, string>, type = "Opaque"): Promise<void> {
-  const encoded = Object.entries(files).map(([file, text]) => [file, Buffer.from(text).toString("base64")]);
-  const data = Object.fromEntries(encoded) as Record<string, string>;
-  // By this label a change of one that the spec of cluster own names is seen at once.
-  const metadata = { name, labels: { "etcd.quorate.dev/cluster": "own" } };
-  await bed.client.create(PATHS.secrets, { apiVersion: "v1", kind: "Secret", metadata, type, data });
-}
-
-async function file(secret: string, name: string): Promise<string> {
-  const { data } = await bed.client.get<Secret>(`${PATHS.secrets}/${secret}`);
-  return Buffer.from(data?.[name] ?? "", "base64").toString();
-}
-
-/** An issuer with a CA of its own. */
-async function issuer(name: string): Promise<void> {
-  const { certificate, key } = await pki.issueCa(CA);
-  await put(`${name}-ca`, { "tls.crt": certificate, "tls.key": key }, "kubernetes.io/tls");
-  const spec = { ca: { secretName: `${name}-ca` } };
-  const object = { apiVersion: "cert-manager.io/v1", kind: "Issuer", metadata: { name }, spec };
-  await bed.client.create(`${CERT_MANAGER}/issuers`, object);
-}
+const put = (name: string, files: Record<string, string>) => putSecret(bed, name, files, { cluster: "own" });
+const file = async (secret: string, name: string) => (await secretFiles(bed, secret))(name);
+/** With a CA of its own. */
+const issuer = async (name: string) => await createIssuer(bed, name, await pki.issueCa(CA));
 
 const tlsReady = async (cluster: ClusterOnBed) =>
   (await cluster.status()).conditions?.find(({ type }) => type === "TLSReady");
@@ -110,6 +98,8 @@ test("a cluster waits for cert-manager and for its issuer, then each member has 
   assert.ok(certificates.some(({ name }) => name === "client CA"));
   assert.ok(certificates.some(({ name }) => name === "cm-2 peer"));
 
+  await serversAreNoClients(cluster);
+
   const pods = async () => new Set((await cluster.pods()).map(({ metadata }) => metadata?.uid));
   const [started, shown] = [await pods(), await file("cm-1", "server.pem")];
   // cert-manager issues another one in its place.
@@ -127,7 +117,27 @@ test("a cluster waits for cert-manager and for its issuer, then each member has 
   assert.deepEqual(await pods(), started, "without a restart");
   await cluster.assertSound(3);
 
+  const member = await file("cm-1", "peer.pem");
+  const missing = /spec\.tls\.peer\.certManager\.member: .*Issuer nowhere/;
+  await cluster.edit({ tls: { peer: { certManager: { member: { name: "nowhere" } } } } });
+  await eventually(
+    "the issuer that does not exist is told",
+    async () => {
+      const { status, reason, message = "" } = (await tlsReady(cluster)) ?? {};
+      return status === "False" && reason === "CertificatePending" && missing.test(message);
+    },
+    SOON,
+  );
+  assert.equal(await file("cm-1", "peer.pem"), member, "members keep the certificates that they have");
+  await cluster.assertSound(3);
+  await cluster.edit({ tls: { peer: { certManager: { member: { name: "peers" } } } } });
+  await cluster.waitFor("TLSReady");
+  await cluster.converged(3);
+  assert.deepEqual(await pods(), started, "nobody was restarted");
+  say("an issuer that does not exist");
+
   if (EVERY_CASE) await followsItsIssuers(cluster, say);
+  await assertNoLeakOnBed(bed, running, "cm");
 
   const used = running.calls.filter(({ resource }) => resource === "certificates").map(({ verb }) => verb);
   const granted = NAMESPACED.filter(({ group }) => group === "cert-manager.io").flatMap(verbsOf);
@@ -145,14 +155,56 @@ test("a cluster waits for cert-manager and for its issuer, then each member has 
   await cluster.close();
 });
 
-/** Issuers that have another CA; cert-manager itself would reissue what is due, in weeks. */
+/** The HTTP gateway dials its member with a certificate of its own, and what a member shows lets nobody in (R51). */
+async function serversAreNoClients(cluster: ClusterOnBed): Promise<void> {
+  const gateway = new X509Certificate(await file("cm-1-gateway-issued", "tls.crt"));
+  assert.doesNotMatch(gateway.subject ?? "", /CN=/);
+  assert.equal(gateway.subjectAltName, "DNS:cm-1-gateway.default.svc");
+  assert.ok((await file("cm-1", "gateway.pem")).startsWith(await file("cm-1-gateway-issued", "tls.crt")));
+  const shown = await file("cm-1", "server.pem");
+  assert.deepEqual(new X509Certificate(shown).keyUsage, ["1.3.6.1.5.5.7.3.1"]);
+  const [pod] = (await cluster.pods()).filter(({ metadata }) => metadata?.name === "cm-1");
+  const range = async (cert: string, key: string) =>
+    await posted({
+      host: pod?.status?.podIP ?? "",
+      servername: "cm-1.cm-peers.default.svc",
+      ca: await file("cm-client-tls", "ca.crt"),
+      cert,
+      key,
+    });
+  const own = [await file("cm-client-tls", "tls.crt"), await file("cm-client-tls", "tls.key")] as const;
+  assert.equal(await range(...own), 200, "the gateway serves a client");
+  assert.equal(await range(shown, shown), "refused", "a server is no client");
+}
+
+/** The status of the answer of the HTTP gateway to a read. */
+function posted(to: {
+  host: string;
+  servername: string;
+  ca: string;
+  cert: string;
+  key: string;
+}): Promise<number | "refused"> {
+  return new Promise((resolve) => {
+    const options = { ...to, port: 2379, path: "/v3/kv/range", method: "POST", agent: false } as const;
+    const asked = request(options, (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode ?? 0));
+    });
+    asked.setTimeout(15_000, () => asked.destroy());
+    asked.on("error", () => resolve("refused"));
+    asked.end(JSON.stringify({ key: Buffer.from("k").toString("base64") }));
+  });
+}
+
+/** Issuers that have another CA, under an application; cert-manager itself would reissue what is due, in weeks. */
 async function followsItsIssuers(cluster: ClusterOnBed, say: (what: string) => void): Promise<void> {
-  await cluster.edit({ tls: { rotation: { soak: "1s" } } });
+  await cluster.edit({ tls: { rotation: { soak: "5s" } } });
   await cluster.converged(3);
+  const [endpoints, credentials] = [() => cluster.endpoints(), () => cluster.credentials()];
+  await using application = await Writer.start({ endpoints, credentials });
   for (const name of ["servers", "clients", "peers"]) {
-    const { certificate, key } = await pki.issueCa({ ...CA, commonName: "Another company" });
-    await bed.client.delete(`${PATHS.secrets}/${name}-ca`);
-    await put(`${name}-ca`, { "tls.crt": certificate, "tls.key": key }, "kubernetes.io/tls");
+    await giveIssuer(bed, name, await pki.issueCa({ ...CA, commonName: "Another company" }));
   }
   const cas = await Promise.all(["servers", "clients", "peers"].map((name) => file(`${name}-ca`, "tls.crt")));
   for (const one of ["cm-1-server-issued", "cm-operator-issued", "cm-3-peer-issued"])
@@ -178,6 +230,11 @@ async function followsItsIssuers(cluster: ClusterOnBed, say: (what: string) => v
   );
   for (const rotation of generations)
     assert.equal("generation" in rotation && rotation.generation, 2, "once");
+  const told = await application.stop();
+  const { acknowledged, longestGapMs } = told;
+  say(`${acknowledged} writes, longest gap ${Math.round(longestGapMs)} ms`);
+  assertExplained(told, 6, "each member restarts twice");
+  assert.ok(longestGapMs < 5_000, `no write for ${longestGapMs} ms`);
 }
 
 test("certificates of the user are used as they are; other clients and peers are refused", async () => {
@@ -198,11 +255,13 @@ test("certificates of the user are used as they are; other clients and peers are
     return { "tls.crt": made.certificate, "tls.key": made.key, "ca.crt": by.certificate };
   };
   const nameless = { sans: { dns: [], ips: [] }, usages: ["clientAuth"] } as const;
-  await put("my-server", await leaf(ca));
+  const shownOnly = { usages: ["serverAuth"] } as const;
+  await put("my-server", await leaf(ca, shownOnly));
+  await put("my-gateway", await leaf(ca, { ...nameless, commonName: "" }));
   await put("my-operator", await leaf(ca, { ...nameless, commonName: "us" }));
   await put("my-peer", await leaf(peerCA));
   const cluster = new ClusterOnBed(bed, "own", running);
-  const secrets = { server: "my-server", operator: "my-operator" };
+  const secrets = { server: "my-server", operator: "my-operator", gateway: "my-gateway" };
   await cluster.create({
     replicas: 3,
     tls: { mode: "Secrets", client: { secrets }, peer: { secrets: { member: "my-peer" } } },
@@ -241,6 +300,17 @@ test("certificates of the user are used as they are; other clients and peers are
   assert.equal(await dial(await leaf(peerCA, nameless)), "refused", "a peer is no client");
   assert.equal(await dial(undefined), "refused", "without a certificate");
   assert.equal(await dial(undefined, "http"), "refused", "in plaintext");
+
+  const through = async (files: Record<string, string>) =>
+    await posted({
+      host,
+      servername,
+      ca: ca.certificate,
+      cert: files["tls.crt"] ?? "",
+      key: files["tls.key"] ?? "",
+    });
+  assert.equal(await through(await leaf(ca, nameless)), 200, "the gateway has a certificate of its own");
+  assert.equal(await through(await leaf(ca, shownOnly)), "refused", "a server is no client");
 
   const peers = async (by: IssuedCertificate, change: Partial<LeafSpec> = {}) => {
     const own = await leaf(by, change);
@@ -297,6 +367,7 @@ test("certificates of the user are used as they are; other clients and peers are
     SOON,
   );
   await cluster.waitFor("TLSReady");
+  await assertNoLeakOnBed(bed, running, "own");
   await cluster.close();
 });
 

@@ -21,6 +21,9 @@ import {
   type Running,
 } from "../support/operator.ts";
 
+/** From which the cluster is upgraded to the version of all other tests. */
+const BEFORE = "3.5.35";
+
 let bed: TestTestbed;
 let running: Running;
 let demo: ClusterOnBed;
@@ -62,7 +65,7 @@ test("apply creates a cluster and waits for it; a wrong manifest names the line,
     `apiVersion: ${API_VERSION}\nkind: EtcdCluster\nmetadata: {name: demo}\nspec:\n  replica: 3\n`,
   );
   await refused("apply -f bad.yaml", 1, /bad\.yaml:5: spec\.replica.*did you mean "replicas"\?/);
-  manifest("demo", { replicas: 1 });
+  manifest("demo", { replicas: 1, version: BEFORE });
   await done("apply -f demo.yaml --dry-run", /Creating demo \(dry run: nothing was changed\)/);
   await done("apply -f demo.yaml", /^demo created: /);
   await done("apply -f demo.yaml", /^demo unchanged/);
@@ -83,15 +86,22 @@ test("scale waits with progress; a smaller size needs a confirmation", async () 
 
 test("upgrade names the path and takes it; one that etcd does not have changes nothing", async () => {
   await refused("upgrade demo 3.4.45 --yes", 1, /demo stays as it is: /);
-  await done("upgrade demo 3.7 --dry-run", /Changing demo from etcd 3\.6\.16 to 3\.7\.\d+/);
+  await done("upgrade demo 3.7 --dry-run", /Changing demo from etcd 3\.5\.35 to 3\.6\.16, then 3\.7\.\d+/);
+  const { err } = await done("upgrade demo 3.6 --yes", /^demo runs etcd 3\.6\.16$/m);
+  assert.match(err, /^\d\d:\d\d:\d\d {2}/m, "its steps are told");
+  assert.equal((await demo.get()).spec.version, SMALL.version);
+  const { version, members = [] } = await demo.status();
+  assert.equal(version?.current, SMALL.version);
+  assert.ok(members.every((member) => member.version === SMALL.version));
   await done("upgrade demo 3.6 --yes", /runs etcd 3\.6\.16 already/);
-  assert.equal((await demo.get()).spec.version, "3.6.16");
 });
 
 test("pause and resume", async () => {
   await refused("pause demo", 6, /failed members are not replaced until it is resumed/);
   await done("pause demo --yes", /demo is paused\. Resume it with: kubectl etcd resume demo/);
   await done("pause demo --yes", /is paused already/);
+  await refused("scale demo 5", 1, /demo is paused: the change is recorded, .*kubectl etcd resume demo/);
+  await refused("scale demo 3 --yes", 1, /demo is paused/);
   await done("resume demo", /demo is resumed: /);
   await done("resume demo", /is not paused/);
 });
@@ -131,6 +141,8 @@ test("hibernate and wake: the size is that of before", async () => {
     "hibernate demo --yes",
     /demo is hibernated; its data is retained\. Wake it with: kubectl etcd wake demo/,
   );
+  await done("pause demo --yes", /demo is paused/);
+  await done("resume demo", /demo is resumed/);
   await done("wake demo", /demo is awake with 3 voting members/);
 });
 

@@ -247,6 +247,29 @@ describe("with a cluster of three members", () => {
     await refused(3, /no context "nowhere"; known contexts: /, "list", "--context", "nowhere");
   });
 
+  test("version tells the operator's version from the image of its Deployment", async () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+    assert.match(
+      await shown("version", "--operator"),
+      /operator unknown: no Deployment of the operator can be/,
+    );
+    const labels = { "app.kubernetes.io/name": "quorate" };
+    const deployments = "/apis/apps/v1/namespaces/default/deployments";
+    const pinned = `registry.test/quorate@sha256:${"0".repeat(64)}`;
+    const pod = { metadata: { labels }, spec: { containers: [{ name: "operator", image: pinned }] } };
+    await bed.client.create(deployments, {
+      metadata: { name: "quorate", labels },
+      spec: { selector: { matchLabels: labels }, template: pod },
+    } as object);
+    assert.match(
+      await shown("version", "--operator"),
+      /operator of image registry\.test\/quorate@sha256:0+, which/,
+    );
+    const containers = [{ name: "operator", image: `registry.test/quorate:${version}` }];
+    await bed.client.patch(`${deployments}/quorate`, { spec: { template: { spec: { containers } } } });
+    assert.ok((await shown("version", "--operator")).endsWith(`operator ${version}\n`));
+  });
+
   test("the built file loads only what a verb needs", async (t) => {
     const run = promisify(execFile);
     const usage = `process.on("exit", () => { const { user, system } = process.cpuUsage(); process.stderr.write("cpu " + (user + system)); })`;

@@ -1,7 +1,8 @@
 /**
  * An operator that kills itself, as SIGKILL does, right after its n-th effect: a write to the API server (the lease's and
- * events aside) or a change of membership in etcd. Its test goes on with another one.
+ * events aside) or a call that changes etcd. Its test goes on with another one.
  */
+import type { EtcdAction } from "../../src/control/platform.ts";
 import { Http2Transport } from "../../src/kube/transport.ts";
 import { loadConfig } from "../../src/kube/config.ts";
 import { Operator } from "../../src/operator/runtime.ts";
@@ -9,6 +10,7 @@ import { systemClock } from "../../src/seams/clock.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
 import type { KubeTransport } from "../../src/seams/kube-transport.ts";
 import { systemRandom } from "../../src/seams/random.ts";
+import { LOGGED } from "../support/operator-lives.ts";
 
 const [kubeconfig = "", lease = "", last = ""] = process.argv.slice(2);
 const config = await loadConfig(systemDisk, {}, { file: kubeconfig });
@@ -32,18 +34,32 @@ const transport: KubeTransport = {
   close: () => http.close(),
 };
 
-const CALLS = new Set(["AddLearner", "Promote", "RemoveFromEtcd", "MoveLeader"]);
+/** Steps that change etcd, by the kinds in the transcript; those that change objects are requests. */
+const CALLS: ReadonlySet<string> = new Set<EtcdAction["kind"]>([
+  "AddLearner",
+  "UpdatePeerURL",
+  "ChangeAuth",
+  "Promote",
+  "RemoveFromEtcd",
+  "MoveLeader",
+  "Compact",
+  "Defragment",
+  "Disarm",
+  "EnableDowngrade",
+  "CancelDowngrade",
+]);
 
 const operator = new Operator({
   config,
   ...seams,
   transport,
-  log: () => undefined,
+  log: (level, message) =>
+    void process.stdout.write(`${LOGGED}${level} ${message.replaceAll("\n", "\\n")}\n`),
   lease: { namespace: "default", name: lease },
   installation: "crashes",
   hooks: {
-    onStep: ({ step, member, error }) => {
-      if (error === undefined && CALLS.has(step)) effect(`${step} ${member}`);
+    onStep: ({ kind, step, member, error }) => {
+      if (error === undefined && CALLS.has(kind)) effect([step, member].join(" ").trimEnd());
     },
   },
 });

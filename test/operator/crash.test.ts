@@ -8,6 +8,7 @@ import { claimName } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults, type Faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { crashTasks, present } from "../support/crash-tasks.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, upWithDefinitions } from "../support/operator.ts";
 import { OperatorLives } from "../support/operator-lives.ts";
@@ -43,16 +44,7 @@ async function survive(name: string, operation: Operation, point: number): Promi
     await operation.prepare(cluster);
     await steady.stop();
   }
-  const mortal = lives.live(point);
-  await operation.begin(cluster);
-  const isOver = operation.judge(cluster).then(() => false);
-  isOver.catch(() => undefined);
-  const died = await Promise.race([mortal.ended, isOver]);
-  if (died) {
-    const next = lives.live(0);
-    await isOver;
-    await next.stop();
-  } else await mortal.stop();
+  const effects = await interrupted(cluster, operation, point);
   await cluster.assertSound((await cluster.members()).length);
   const members = await cluster.list(PATHS.members);
   // A claim that was deleted is gone when the server's controller has let go of it.
@@ -63,7 +55,26 @@ async function survive(name: string, operation: Operation, point: number): Promi
   assert.deepEqual(await cluster.list(PATHS.pods), members);
   await cluster.close();
   await remove(cluster);
-  return mortal.effects.length;
+  return effects.length;
+}
+
+/** From its begin to its end, by an operator that dies after `point` effects, and by another one: what the first did. */
+async function interrupted(
+  cluster: ClusterOnBed,
+  operation: Pick<Operation, "begin" | "judge">,
+  point: number,
+): Promise<readonly string[]> {
+  const mortal = lives.live(point);
+  await operation.begin(cluster);
+  const isOver = operation.judge(cluster).then(() => false);
+  isOver.catch(() => undefined);
+  const died = await Promise.race([mortal.ended, isOver]);
+  if (died) {
+    const next = lives.live(0);
+    await isOver;
+    await next.stop();
+  } else await mortal.stop();
+  return mortal.effects;
 }
 
 async function remove(cluster: ClusterOnBed): Promise<void> {
@@ -159,30 +170,78 @@ test("killed while a cluster is upgraded", { timeout: 3_600_000 }, async (t) => 
   );
 });
 
-test("killed while an operation restarts the members", { timeout: 3_600_000 }, async (t) => {
-  let before: (string | undefined)[] = [];
-  const uids = async (cluster: ClusterOnBed) => (await cluster.pods()).map(({ metadata }) => metadata?.uid);
-  await enumerate(
-    t,
-    "again",
-    {
-      async prepare(cluster) {
-        await cluster.create({ replicas: 3 });
-        await cluster.converged(3);
-        before = await uids(cluster);
-      },
-      begin: (cluster) => cluster.ask(cluster.name, { restart: {} }),
-      async judge(cluster) {
-        const { steps = [] } = await cluster.operationIs(cluster.name, "Succeeded");
-        await cluster.converged(3);
-        assert.deepEqual(
-          steps.map(({ member = "" }) => member).toSorted(),
-          await cluster.list(PATHS.members),
-        );
-        const after = await uids(cluster);
-        assert.ok(after.every((uid) => !before.includes(uid)));
-      },
-    },
-    [5],
-  );
+test("killed while an EtcdOperation is carried out", { timeout: 3_600_000 }, async (t) => {
+  const cluster = new ClusterOnBed(bed, "again");
+  const steady = lives.live(0);
+  await cluster.create({ replicas: 3, repair: { maxReplacementsPerHour: 60 } });
+  await cluster.converged(3);
+  await steady.stop();
+  for (const [name, { points, task, judge }] of crashTasks) {
+    for (const point of EVERY_CASE ? Array.from({ length: 200 }, (_, i) => i + 1) : points) {
+      const before = { ...(await present(bed, cluster)), task: await task(cluster) };
+      const asked = `${name.toLowerCase()}-${point}`;
+      const effects = await interrupted(
+        cluster,
+        {
+          begin: () => cluster.ask(asked, before.task),
+          async judge() {
+            const status = await cluster.operationIs(asked, "Succeeded");
+            await cluster.converged(3);
+            await judge({ cluster, status, before, after: await present(bed, cluster) });
+          },
+        },
+        point,
+      );
+      await cluster.assertSound(3);
+      t.diagnostic(`${name} killed after ${effects.length} effects: ${effects.at(-1)}`);
+      if (effects.length < point) break;
+    }
+  }
+  await cluster.close();
+  await remove(cluster);
 });
+
+test(
+  "killed while authentication is enabled, and while it is disabled",
+  { timeout: 3_600_000 },
+  async (t) => {
+    const cluster = new ClusterOnBed(bed, "auth");
+    const steady = lives.live(0);
+    await cluster.create({ replicas: 3 });
+    await cluster.converged(3);
+    await steady.stop();
+    const change = async (enabled: boolean, point: number) =>
+      await interrupted(
+        cluster,
+        {
+          // With the role of root, what judges the cluster may still look at all of it.
+          begin: () => cluster.edit({ auth: { enabled, clientRoles: ["root"] } }),
+          async judge() {
+            await eventually(
+              `etcd's authentication is ${enabled ? "on" : "off"}, and reported so`,
+              async () => {
+                const status = await (await cluster.etcd()).auth.status();
+                const reason = await cluster.condition("AuthReady");
+                return status.enabled === enabled && (reason === "True/Enabled") === enabled;
+              },
+              { withinMs: 120_000 },
+            );
+            await cluster.converged(3);
+          },
+        },
+        point,
+      );
+    for (const point of EVERY_CASE ? Array.from({ length: 200 }, (_, i) => i + 1) : [4]) {
+      const on = await change(true, point);
+      await cluster.assertSound(3);
+      const off = await change(false, point);
+      await cluster.assertSound(3);
+      t.diagnostic(
+        `killed after effect ${point} of ${on.length} and ${off.length}: ${on.at(-1)}, ${off.at(-1)}`,
+      );
+      if (Math.max(on.length, off.length) < point) break;
+    }
+    await cluster.close();
+    await remove(cluster);
+  },
+);

@@ -13,6 +13,7 @@ import { systemRandom } from "../../src/seams/random.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { PATHS } from "../support/kube-paths.ts";
+import { assertNoLeakOnBed } from "../support/leaks.ts";
 import { EVERY_CASE } from "../support/sample.ts";
 import {
   ClusterOnBed,
@@ -74,19 +75,26 @@ async function trustOnly(texts: readonly string[]): Promise<boolean> {
   return true;
 }
 
-/** By which schemes members listen for peers. */
-async function peerSchemes(): Promise<string> {
+/** By which schemes members listen. */
+async function schemes(of: "peer" | "client" | "both" = "both"): Promise<string> {
   const configs = await Promise.all(MEMBERS.map((member) => file(member, "etcd.json")));
-  const urls = configs.map((text) => (JSON.parse(text) as Record<string, string>)["listen-peer-urls"] ?? "");
+  const urls = configs.flatMap((text) => {
+    const { "listen-peer-urls": peer = "", "listen-client-urls": client = "" } = JSON.parse(text) as Record<
+      string,
+      string
+    >;
+    return [...(of === "client" ? [] : [peer]), ...(of === "peer" ? [] : client.split(","))];
+  });
   return [...new Set(urls.map((url) => new URL(url).protocol))].join();
 }
 
-test("peers from plaintext to Managed; both planes to the user's Secrets, and to another CA of theirs: trusted by all, then used, then alone", async (t) => {
+test("from plaintext to the user's Secrets, and to another CA of theirs: trusted by all, then used, then alone", async (t) => {
   const ca = await pki.issueCa({ commonName: "Our company", lifeMs: 100 * DAY });
   const next = await pki.issueCa({ commonName: "Another company", lifeMs: 100 * DAY });
   for (const name of SECRETS) await put(name, ca);
   const cluster = new ClusterOnBed(bed, "own", running);
-  await cluster.create({ replicas: 3, tls: { rotation: { soak: "1s" }, peer: { mode: "Disabled" } } });
+  const transition = { proceed: "After", after: "1s" };
+  await cluster.create({ replicas: 3, tls: { mode: "Disabled", transition } });
   await cluster.converged(3);
   const ids = async () => (await cluster.status()).members?.map(({ id }) => id);
   const before = await ids();
@@ -99,21 +107,17 @@ test("peers from plaintext to Managed; both planes to the user's Secrets, and to
     assert.equal(await cluster.condition("TLSReady"), "True/Issued");
     assert.deepEqual(await ids(), before, "the same members");
   };
-  assert.equal(await peerSchemes(), "http:");
-  await then(
-    "every member listens for peers with TLS",
-    () => cluster.edit({ tls: { peer: { mode: "Managed" } } }),
-    async () => (await peerSchemes()) === "https:",
-  );
+  assert.equal(await schemes(), "http:");
   const tls = {
     mode: "Secrets",
+    rotation: { soak: "1s" },
     client: { secrets: { server: "my-server", operator: "my-operator" } },
-    peer: { mode: "Secrets", secrets: { member: "my-peer" } },
+    peer: { secrets: { member: "my-peer" } },
   };
   await then(
     "every member runs with the user's CA alone",
     () => cluster.edit({ tls }),
-    () => trustOnly([ca.certificate]),
+    async () => (await trustOnly([ca.certificate])) && (await schemes()) === "https:",
   );
   if (EVERY_CASE) {
     const change = async () => {
@@ -125,17 +129,22 @@ test("peers from plaintext to Managed; both planes to the user's Secrets, and to
       ["peer.pem", "my-peer"],
     ] as const)
       assert.ok((await file("own-2", pem)).startsWith(await file(from, "tls.crt")), pem);
+    const inPlaintext = async () => {
+      await then(
+        "every member listens for peers in plaintext",
+        () => cluster.edit({ tls: { peer: { mode: "Disabled", secrets: null } } }),
+        async () => (await schemes("peer")) === "http:",
+      );
+    };
+    await inPlaintext();
     await then(
       "every member runs with CAs of ours alone",
       () => cluster.edit({ tls: { mode: "Managed", client: null, peer: null } }),
       async () =>
         await trustOnly([await file("own-client-ca", "tls.crt"), await file("own-peer-ca", "tls.crt")]),
     );
-    await then(
-      "every member listens for peers in plaintext",
-      () => cluster.edit({ tls: { peer: { mode: "Disabled" } } }),
-      async () => (await peerSchemes()) === "http:",
-    );
+    await inPlaintext();
   }
+  await assertNoLeakOnBed(bed, running, "own");
   await cluster.close();
 });

@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
 import { IdleConnections } from "../../src/http2/idle.ts";
 import { ops } from "../../src/etcd/kv.ts";
-import { overTheWire, type EtcdReach } from "../../src/operator/reach.ts";
+import { overTheWire, type EtcdReach } from "../../src/operator/reach/reach.ts";
 import type { OperatorOptions } from "../../src/operator/runtime.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import type { EtcdTransport } from "../../src/seams/etcd-transport.ts";

@@ -6,16 +6,27 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Pod, Service } from "kubernetes-types/core/v1.d.ts";
 import { GROUP } from "../../src/api/metadata.ts";
+import type { Pass } from "../../src/control/loop.ts";
+import { ClusterSeries } from "../../src/operator/serve/metrics-cluster.ts";
+import { METRICS } from "../../src/operator/serve/metrics-table.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults, type Faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { refusal } from "../support/edits.ts";
 import { PATHS } from "../support/kube-paths.ts";
-import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import {
+  ClusterOnBed,
+  PATIENCE_MS,
+  startOperator,
+  upWithDefinitions,
+  type Running,
+} from "../support/operator.ts";
 
 let bed: TestTestbed;
 let fault: Faults;
 let running: Running;
+/** The metrics of the first cluster. */
+const series = new ClusterSeries("default", "demo");
 const clusters: ClusterOnBed[] = [];
 /** A broken member is given up soon, so that nobody waits for it here. */
 const SOON = { unhealthyAfter: "3s", memberLostAfter: "6s" };
@@ -25,7 +36,10 @@ const PATIENT = { unhealthyAfter: null, memberLostAfter: "1h" };
 before(async () => {
   bed = await upWithDefinitions();
   fault = faults(bed.name);
-  running = startOperator(bed);
+  const onPass = (pass: Pass) => {
+    if (pass.observation.cluster.name === "demo") series.passed(pass);
+  };
+  running = startOperator(bed, { hooks: { onPass } });
 });
 
 after(async () => {
@@ -38,6 +52,12 @@ function clusterOf(name: string): ClusterOnBed {
   const cluster = new ClusterOnBed(bed, name, running);
   clusters.push(cluster);
   return cluster;
+}
+
+/** As the metric says. */
+function foreignMembers(): number | undefined {
+  const found = [...series.samples(Date.now())].find(([metric]) => metric === METRICS.foreign);
+  return [...(found?.[1] ?? [])][0]?.value;
 }
 
 /** The Pods that a Service leads to now: they match its selector and are ready. */
@@ -143,6 +163,96 @@ describe("a cluster of three", () => {
     await cluster.assertSound(3);
   });
 
+  test("somebody adds a learner that never starts: it is reported as long as it is there, and left alone", async () => {
+    const client = await cluster.etcd();
+    const from = running.steps.length;
+    const { member } = await eventually(
+      "etcd adds it",
+      async () => await client.cluster.memberAdd(["https://elsewhere.invalid:2380"], { learner: true }),
+      { withinMs: 60_000 },
+    );
+    const id = member.id.toString(16);
+    await cluster.waitFor("Degraded");
+    const { conditions = [], phase, message = "" } = await cluster.status();
+    const degraded = conditions.find(({ type }) => type === "Degraded");
+    assert.equal(degraded?.reason, "ForeignMember");
+    assert.ok(degraded?.message.includes(id), degraded?.message);
+    assert.equal(phase, "Stalled");
+    assert.match(message, /^etcd lists .* did not add/);
+    assert.equal(foreignMembers(), 1);
+    await eventually("its owner takes it away", async () => await client.cluster.memberRemove(member.id), {
+      withinMs: 60_000,
+    });
+    await cluster.converged(3);
+    assert.equal(foreignMembers(), 0);
+    assert.deepEqual(running.steps.slice(from), []);
+  });
+
+  test("somebody adds a voter that never starts: it counts in the quorum, which the status says, and it is left alone", async () => {
+    const client = await cluster.etcd();
+    const from = running.steps.length;
+    const { member } = await eventually(
+      "etcd adds it",
+      async () => await client.cluster.memberAdd(["https://elsewhere.invalid:2380"]),
+      { withinMs: 60_000 },
+    );
+    const id = member.id.toString(16);
+    try {
+      await eventually(
+        "the status says what it is",
+        async () => {
+          const { conditions = [] } = await cluster.status();
+          const degraded = conditions.find(({ type }) => type === "Degraded");
+          return (
+            degraded?.status === "True" &&
+            degraded.reason === "ForeignMember" &&
+            degraded.message.includes(id) &&
+            /a voter that this cluster did not add; it counts in the quorum/.test(degraded.message)
+          );
+        },
+        { withinMs: PATIENCE_MS },
+      );
+      const { conditions = [] } = await cluster.status();
+      const ready = conditions.find(({ type }) => type === "Ready");
+      assert.match(ready?.message ?? "", new RegExp(`etcdctl member remove ${id}`));
+    } finally {
+      await eventually("its owner takes it away", async () => await client.cluster.memberRemove(member.id), {
+        withinMs: 60_000,
+      });
+    }
+    await cluster.converged(3);
+    assert.deepEqual(running.steps.slice(from), []);
+  });
+
+  test("a Pod that a finalizer holds: its member is out of etcd, and its successor joins without it", async () => {
+    const [held = ""] = (await cluster.members()).map(({ metadata }) => metadata.name).slice(-1);
+    const path = `${PATHS.pods}/${held}`;
+    await bed.client.patch(path, { metadata: { finalizers: ["example.com/held"] } });
+    await cluster.edit({ repair: SOON });
+    try {
+      await bed.client.delete(path);
+      await eventually(
+        "three others serve",
+        async () => {
+          const { members = [] } = await cluster.status();
+          return members.filter(({ name, healthy }) => name !== held && healthy).length === 3;
+        },
+        { withinMs: PATIENCE_MS },
+      );
+      const { metadata } = await bed.client.get<Pod>(path);
+      assert.ok(metadata?.deletionTimestamp !== undefined, "it hangs to the end");
+      const { members } = await (await cluster.etcd()).cluster.memberList();
+      assert.equal(members.length, 3);
+      assert.ok(!members.some(({ name }) => name === held));
+    } finally {
+      await bed.client.patch(path, { metadata: { finalizers: null } });
+    }
+    await cluster.gone(`${PATHS.members}/${held}`);
+    await cluster.edit({ repair: PATIENT });
+    await cluster.converged(3);
+    await cluster.assertSound(3);
+  });
+
   test("etcd has removed a member already: not found is done, and scaling goes on", async () => {
     const client = await cluster.etcd();
     const [first] = await cluster.members();
@@ -203,6 +313,25 @@ test("a full database: reads and deletes go on through the Service, and only wri
     assert.deepEqual(await behind("full-client"), await cluster.list(PATHS.pods));
     return true;
   });
+  // A raised quota is rolled out under the alarm, which the operator disarms only where it may.
+  const from = running.steps.length;
+  const disarmed = () => running.steps.slice(from).filter((step) => step.startsWith("Disarm"));
+  // By however little: no member has the new quota before it is rolled out, and the former one tells nothing of it.
+  for (const quota of [17, 64]) {
+    await cluster.edit({ options: { quotaBackendBytes: `${quota}Mi` } });
+    await eventually(
+      "every member runs with it",
+      async () => (await cluster.status()).message?.includes(`quota ${quota} MiB`),
+      { withinMs: PATIENCE_MS },
+    );
+    assert.deepEqual(disarmed(), []);
+  }
+  await cluster.edit({ maintenance: { spaceCure: true } });
+  await cluster.converged(3);
+  await cluster.waitFor("SpaceLow", "False");
+  assert.ok(disarmed().length > 0);
+  client.setEndpoints(await cluster.endpoints());
+  await client.kv.put("after", chunk, { timeoutMs: 30_000 });
 });
 
 test("a learner is behind its own Service and never behind the one for clients", async () => {

@@ -44,7 +44,7 @@ const soon = { withinMs: 60_000 };
 describe("a cluster of three", () => {
   const cluster = () => clusters[0] ?? clusterOf("demo");
   before(async () => {
-    await cluster().create({ replicas: 3, version: "3.5.33" });
+    await cluster().create({ replicas: 3, version: "3.5.35" });
     await cluster().converged(3);
   });
 

@@ -158,6 +158,61 @@ describe("three members", () => {
   });
 });
 
+test("a cluster that is deleted in the midst of a restart takes the operation, its members and their Pods along", async () => {
+  const cluster = new ClusterOnBed(bed, "midst", running);
+  await cluster.create({ replicas: 3, storage: { size: "1Gi", retention: { onDelete: "Delete" } } });
+  await cluster.converged(3);
+  const from = running.steps.length;
+  const did = (step: string) => running.steps.slice(from).some((one) => one.startsWith(step));
+  await cluster.ask("interrupted", { restart: {} });
+  await eventually("the first member stops", () => Promise.resolve(did("StopWorkload midst-")), PATIENCE);
+  const { status } = await cluster.operation("interrupted");
+  assert.equal(status?.phase, "Running");
+  await cluster.delete();
+  await cluster.gone(`${PATHS.clusters}/midst`);
+  await cluster.gone(`${PATHS.operations}/interrupted`);
+  for (const path of [PATHS.members, PATHS.pods, PATHS.claims])
+    await eventually(
+      `none of ${path} is left`,
+      async () => (await cluster.list(path)).length === 0,
+      PATIENCE,
+    );
+  await cluster.close();
+});
+
+describe("three members in memory", () => {
+  let cluster: ClusterOnBed;
+  before(async () => {
+    cluster = new ClusterOnBed(bed, "cache", running);
+    await cluster.create({
+      replicas: 3,
+      storage: { medium: "Memory", size: "128Mi" },
+      options: { quotaBackendBytes: "32Mi" },
+    });
+    await cluster.converged(3);
+  });
+  after(() => cluster.close());
+
+  test("a restart, which would lose the data, puts another member in the place of the one that is named", async () => {
+    const { kv } = await cluster.etcd();
+    await kv.put("kept", "in memory");
+    await using checker = await OperatorChecker.start(cluster);
+    await cluster.ask("restart-memory", { restart: { members: ["cache-2"] } });
+    const { steps = [], message = "" } = await cluster.operationIs("restart-memory", "Succeeded");
+    await cluster.converged(3);
+    assert.match(message, /^Restarted or replaced cache-2/);
+    assert.deepEqual(
+      steps.map(({ member }) => member),
+      ["cache-2"],
+    );
+    assert.deepEqual((await cluster.list(PATHS.members)).toSorted(), ["cache-1", "cache-3", "cache-4"]);
+    await checker.judged();
+    const { kv: later } = await cluster.etcd();
+    assert.equal(Buffer.from((await later.get("kept"))?.value ?? "").toString(), "in memory");
+    await cluster.assertSound(3);
+  });
+});
+
 test("an operation that is created before its cluster waits for it, says so, and runs then", async () => {
   const cluster = new ClusterOnBed(bed, "later", running);
   await cluster.ask("early", { restart: {} });

@@ -3,8 +3,6 @@
  * sources: volumes that are claims, and directories of nodes.
  */
 import assert from "node:assert/strict";
-import path from "node:path";
-import process from "node:process";
 import { after, before, test } from "node:test";
 import type { RecoveryStatus } from "../../src/api/etcd-cluster-status.ts";
 import type { EtcdOperation } from "../../src/api/etcd-operation.ts";
@@ -12,7 +10,6 @@ import { LABELS } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { registerImage } from "../../testbed/kubelet/images.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { KubectlEtcd } from "../support/kubectl-etcd.ts";
 import { EVERY_CASE } from "../support/sample.ts";
@@ -23,9 +20,8 @@ import {
   upWithDefinitions,
   type Running,
 } from "../support/operator.ts";
+import { ownImage } from "../support/own-image.ts";
 
-const IMAGE = "registry.example/quorate:dev";
-const ROOT = path.join(import.meta.dirname, "..", "..");
 const BUMP = 1_000_000_000;
 const KEYS = 40;
 const RECOVERED = /^Recovered from the data of .*-3, which reached revision/;
@@ -38,11 +34,7 @@ const clusters: ClusterOnBed[] = [];
 before(async () => {
   bed = await upWithDefinitions();
   kubectl = await KubectlEtcd.install(bed);
-  registerImage(bed.name, IMAGE, {
-    mounts: { [ROOT]: ROOT },
-    entrypoint: [process.execPath, path.join(ROOT, "src", "cli", "main.ts")],
-  });
-  running = startOperator(bed, { image: IMAGE });
+  running = startOperator(bed, ownImage(bed));
 });
 
 after(async () => {

@@ -141,6 +141,35 @@ test("a member whose Pod is refused for longer than memberLostAfter is kept, and
   await cluster.assertSound(3);
 });
 
+test("newcomers whose Pods are refused are in no list of etcd, and join when they are allowed or are taken back", async () => {
+  const known = await identities();
+  const allow = await refusePods();
+  const voters = async () => (await (await cluster.etcd()).cluster.memberList()).members;
+  try {
+    await cluster.edit({ replicas: 5 });
+    const seenAt = Date.now();
+    await eventually(
+      "it is told, and lasts",
+      async () => {
+        assert.equal((await voters()).length, 3, "no newcomer in etcd");
+        const { message = "" } = await cluster.status();
+        return (
+          /demo-4 cannot be started: the Pod of demo-4: .*no Pods today/.test(message) &&
+          Date.now() - seenAt > 2 * LOST_AFTER_MS
+        );
+      },
+      soon,
+    );
+  } finally {
+    await allow();
+    await cluster.edit({ replicas: 3 });
+  }
+  await cluster.converged(3);
+  assert.deepEqual(await identities(), known);
+  assert.deepEqual(new Set((await voters()).map(({ name }) => name)), new Set(NAMES));
+  await cluster.assertSound(3);
+});
+
 test("without its authority a member with a valid Secret is started again, also by another operator", async () => {
   const known = await identities();
   const path = `${PATHS.secrets}/demo-peer-ca`;
@@ -161,6 +190,23 @@ test("without its authority a member with a valid Secret is started again, also 
   } as never);
   await cluster.converged(3);
   assert.deepEqual(await identities(), known);
+});
+
+test("without labels on any claim, a restarted operator makes a deleted Pod again on its volume", async () => {
+  const known = await identities();
+  await running.stop();
+  for (const name of NAMES)
+    await bed.client.patch(`${PATHS.claims}/data-${name}`, { metadata: { labels: null } });
+  await bed.client.delete(`${PATHS.pods}/demo-3?gracePeriodSeconds=0`);
+  running = startOperator(bed);
+  await eventually(
+    "the claims are found by their labels again",
+    async () => (await cluster.claims()).length === 3,
+    soon,
+  );
+  await cluster.converged(3);
+  assert.deepEqual(await identities(), known);
+  await cluster.assertSound(3);
 });
 
 test("labels of a claim, and labels and owner of a record, are given back, and nobody is removed", async () => {
@@ -220,6 +266,33 @@ test("a budget of somebody else's under our name keeps no Pod from being made ag
   await bed.client.delete(`${PATHS.budgets}/demo`);
   await cluster.converged(3);
   assert.deepEqual(await cluster.list(PATHS.budgets), ["demo"]);
+});
+
+test("while the mark of replacements cannot be read, Pods are made again, and a cluster can be deleted", async () => {
+  const mark = async (value: string | null) =>
+    await bed.client.patch(`${PATHS.clusters}/demo`, {
+      metadata: { annotations: { "etcd.quorate.dev/replaced": value } },
+    });
+  const isTold = async (of: ClusterOnBed) => (await of.condition("Ready")) === "False/MarkUnreadable";
+  await mark("often");
+  await eventually("it is told", () => isTold(cluster), soon);
+  await madeAgain("demo-2");
+  assert.ok(await isTold(cluster), "still");
+  await mark(null);
+  await cluster.converged(3);
+  const other = new ClusterOnBed(bed, "marked", running);
+  try {
+    await other.create({ replicas: 1 });
+    await other.converged(1);
+    const annotations = { "etcd.quorate.dev/replaced": "often" };
+    await bed.client.patch(`${PATHS.clusters}/marked`, { metadata: { annotations } });
+    await eventually("it is told of the other", () => isTold(other), soon);
+    await other.delete();
+    await other.gone(`${PATHS.clusters}/marked`);
+    await bed.client.delete(`${PATHS.claims}/data-marked-1`);
+  } finally {
+    await other.close();
+  }
 });
 
 test("a cluster whose finalizer was taken off leaves its volumes, and nothing that runs", async () => {

@@ -6,16 +6,14 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import process from "node:process";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import type { Pod, Service } from "kubernetes-types/core/v1.d.ts";
 import { ANNOTATIONS, LABELS, RESTORE_CONTAINERS } from "../../src/operator/names.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
 import type { KubeObject } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { registerImage } from "../../testbed/kubelet/images.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { KubectlEtcd } from "../support/kubectl-etcd.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
@@ -26,12 +24,11 @@ import {
   upWithDefinitions,
   type Running,
 } from "../support/operator.ts";
+import { OWN_IMAGE, ownImage } from "../support/own-image.ts";
 import { EVERY_CASE } from "../support/sample.ts";
 import { snapshot, snapshotJson } from "../support/snapshot-verbs.ts";
 import { S3Server } from "../support/versitygw.ts";
 
-const IMAGE = "registry.example/quorate:dev";
-const ROOT = path.join(import.meta.dirname, "..", "..");
 const KEYS = 20;
 /** How the others join the first one is the same as at first boot. */
 const MEMBERS = EVERY_CASE ? 3 : 1;
@@ -55,12 +52,7 @@ before(async () => {
   }
   bed = await upWithDefinitions();
   kubectl = await KubectlEtcd.install(bed);
-  // The command from sources, at the place where it is on this machine.
-  registerImage(bed.name, IMAGE, {
-    mounts: { [ROOT]: ROOT },
-    entrypoint: [process.execPath, path.join(ROOT, "src", "cli", "main.ts")],
-  });
-  running = startOperator(bed, { image: IMAGE });
+  running = startOperator(bed, ownImage(bed));
   server = await S3Server.start({ buckets: ["backups"], host: "127.0.0.2" });
   await snapshot(["copy", path.join(dir, "demo.db"), "s3://backups/prod/demo.db"], server.env);
   const { AWS_ACCESS_KEY_ID = "", AWS_SECRET_ACCESS_KEY = "" } = server.env;
@@ -164,6 +156,29 @@ async function watchedUntilCompacted(
   }
 }
 
+/** The Pods that would be endpoints of the client Service now; there are no EndpointSlices without real nodes. */
+async function servedOf(cluster: string): Promise<string[]> {
+  const { spec } = await bed.client.get<Service>(`${PATHS.services}/${cluster}-client`);
+  const selector = Object.entries(spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
+  const query = `?labelSelector=${encodeURIComponent(selector.join(","))}`;
+  const { items } = await bed.client.get<{ items: Pod[] }>(`${PATHS.pods}${query}`);
+  const isReady = ({ metadata, status }: Pod) =>
+    metadata?.deletionTimestamp === undefined &&
+    status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
+  return items.filter(isReady).map(({ metadata }) => metadata?.uid ?? "");
+}
+
+/** Looks again and again whom clients are led to, until told to stop; each set of Pods once. */
+async function servedMeanwhile(cluster: string, signal: AbortSignal): Promise<string[][]> {
+  const seen: string[][] = [];
+  while (!signal.aborted) {
+    const now = (await servedOf(cluster)).toSorted();
+    if (now.join() !== seen.at(-1)?.join()) seen.push(now);
+    await sleep(100);
+  }
+  return seen;
+}
+
 test("in place: what is wrong stops nobody; the approved plan replaces all data, and a watcher sees a compaction", async (t) => {
   const cluster = new ClusterOnBed(bed, "inplace", running);
   await cluster.create({ replicas: MEMBERS });
@@ -201,6 +216,8 @@ test("in place: what is wrong stops nobody; the approved plan replaces all data,
   const { code, err: plan } = await kubectl.run(right.split(" "));
   assert.equal(code, 6, plan);
   assert.deepEqual(await uids(), before, "nobody was stopped so far");
+  const serving = servedMeanwhile("inplace", left.signal);
+  serving.catch(() => undefined);
   const approved = `${right} --plan ${/^Plan ([0-9a-f]{16}): /.exec(plan)?.[1]} --yes`;
   const { err } = await kubectl.done(
     approved,
@@ -218,6 +235,20 @@ test("in place: what is wrong stops nobody; the approved plan replaces all data,
   for (let member = 1; member <= 2 * MEMBERS; member++)
     assert.ok(kept.includes(`data-inplace-${member}`), `the volume of member ${member} is kept`);
   await eventually("no Pod of the restore is left", async () => (await cluster.pods()).every(isMember));
+  // Members of a former life get no client, wherever they may run again.
+  await eventually("the client Service asks for the present life", async () => {
+    const { spec } = await bed.client.get<Service>(`${PATHS.services}/inplace-client`);
+    return spec?.selector?.[LABELS.life] === "2";
+  });
+  for (const { metadata } of await cluster.pods()) assert.equal(metadata?.labels?.[LABELS.life], "2");
+  // Between the two lives clients are led nowhere, and never to members of both.
+  left.abort();
+  const led = await serving;
+  const isFormer = (uid: string) => before.includes(uid);
+  const gap = led.findIndex((uids) => uids.length === 0);
+  assert.ok(gap > 0 && gap < led.length - 1, `led to ${JSON.stringify(led)}`);
+  assert.ok(led.slice(0, gap).every((uids) => uids.every(isFormer)));
+  assert.ok(led.slice(gap).every((uids) => !uids.some(isFormer)));
   await cluster.close();
 });
 
@@ -238,7 +269,7 @@ test("a file on a volume is restored into memory", async () => {
     containers: [
       {
         name: "copy",
-        image: IMAGE,
+        image: OWN_IMAGE,
         args: ["snapshot", "copy", "s3://backups/prod/demo.db", "/snapshots/prod/demo.db"],
         env: Object.entries(server.env).map(([name, value]) => ({ name, value })),
         volumeMounts: [{ name: "backups", mountPath: "/snapshots" }],

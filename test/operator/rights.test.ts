@@ -22,6 +22,7 @@ import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import { kubeconfigText } from "../../testbed/kubeconfig.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { applyAll, manifests, operatorToken, OPERATOR, sample, whenServed } from "../support/install.ts";
+import { policyInForce, tryRecord } from "../support/member-policy.ts";
 import { memberPlace, POLICIES, untilAdmits } from "../support/network-policy.ts";
 
 const CLUSTERS = `/apis/${API_VERSION}/namespaces/default/etcdclusters`;
@@ -382,4 +383,17 @@ test("with a Role for one namespace it works there beside the other installation
     refused.every(({ count }) => count === 1),
     "asked once, and not again and again",
   );
+});
+
+test("the policy of that installation protects EtcdMembers there with no other one in force", async () => {
+  const bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+  const isBinding = ({ kind }: KubeObject) => kind === "ValidatingAdmissionPolicyBinding";
+  for (const { metadata } of manifests("install.yaml").filter(isBinding))
+    await bed.client.delete(`${bindings}/${metadata.name}`);
+  await eventually(
+    "the policies of the whole cluster to be out of force",
+    async () => (await tryRecord(bed.client, "default")) === "",
+    PATIENCE,
+  );
+  await policyInForce(bed.client, "etcd");
 });

@@ -6,17 +6,14 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import type { Job } from "kubernetes-types/batch/v1.d.ts";
 import type { EtcdSnapshotSchedule } from "../../src/api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshot, EtcdSnapshotSpec, EtcdSnapshotStatus } from "../../src/api/etcd-snapshot.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
-import type { EtcdClient } from "../../src/etcd/client.ts";
 import type { SnapshotPhase, VerificationPhase } from "../../src/api/status-words.ts";
 import { isCode, type KubeObject } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { registerImage } from "../../testbed/kubelet/images.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import {
   ClusterOnBed,
@@ -25,11 +22,10 @@ import {
   upWithDefinitions,
   type Running,
 } from "../support/operator.ts";
+import { ownImage } from "../support/own-image.ts";
 import { snapshot as quorateSnapshot } from "../support/snapshot-verbs.ts";
 import { S3Server } from "../support/versitygw.ts";
 
-const IMAGE = "registry.example/quorate:dev";
-const ROOT = join(import.meta.dirname, "..", "..");
 const PATIENCE = { withinMs: PATIENCE_MS, everyMs: 100 };
 
 let bed: TestTestbed;
@@ -39,13 +35,7 @@ let cluster: ClusterOnBed;
 
 before(async () => {
   bed = await upWithDefinitions();
-  // The command from sources, at the place where it is on this machine.
-  registerImage(bed.name, IMAGE, {
-    mounts: { [ROOT]: ROOT },
-    entrypoint: [process.execPath, join(ROOT, "src", "cli", "main.ts")],
-    cmd: ["operator"],
-  });
-  running = startOperator(bed, { image: IMAGE });
+  running = startOperator(bed, ownImage(bed));
   server = await S3Server.start({ buckets: ["backups"], host: "127.0.0.2" });
   const secret = (name: string, stringData: Record<string, string>) =>
     bed.client.create(PATHS.secrets, {
@@ -106,14 +96,6 @@ async function becomes(name: string, phase: SnapshotPhase): Promise<EtcdSnapshot
       );
     },
     PATIENCE,
-  );
-}
-
-/** All that etcd tells of all keys, at a revision. */
-async function dumpOf(kv: EtcdClient["kv"], revision: bigint): Promise<string[]> {
-  const { kvs } = await kv.range("\0", { rangeEnd: "\0", revision });
-  return kvs.map(({ key, value, createRevision, modRevision, version }) =>
-    [Buffer.from(key), Buffer.from(value), createRevision, modRevision, version].map(String).join(" "),
   );
 }
 
@@ -224,15 +206,19 @@ test("the object in a bucket is deleted before its EtcdSnapshot is gone", async 
   assert.deepEqual(objects(), [], "neither the snapshot nor its manifest");
 });
 
-test("a byte that is flipped in the store is found by the next verification", async () => {
-  // Of its own: a damaged one is no source of a restore.
-  await take("flipped", { destination: bucket("right") });
-  const { uri = "" } = await verificationIs("flipped", "Succeeded");
+function flip(uri: string): void {
   const file = join(server.dir, "data", uri.slice("s3://".length));
   const bytes = readFileSync(file);
   const at = bytes.length >> 1;
   bytes[at] = (bytes[at] ?? 0) ^ 1;
   writeFileSync(file, bytes);
+}
+
+test("a byte that is flipped in the store is found by the next verification", async () => {
+  // Of its own: a damaged one is no source of a restore.
+  await take("flipped", { destination: bucket("right") });
+  const { uri = "" } = await verificationIs("flipped", "Succeeded");
+  flip(uri);
   const annotations = { "etcd.quorate.dev/verify": "again" };
   await bed.client.patch(`${PATHS.snapshots}/flipped`, { metadata: { annotations } });
   const { phase, reason, message, verifiedAt } = await verificationIs("flipped", "Failed");
@@ -251,61 +237,30 @@ test("a schedule has taken a snapshot in the meantime, and the cluster is backed
   assert.match(lastSnapshot, /^minutely-\d+$/);
   assert.ok(Date.parse(next ?? "") > Date.now() - 60_000);
   await cluster.waitFor("BackedUp");
-  await bed.client.delete(`${PATHS.schedules}/minutely`);
 });
 
-test("a schedule that records changes takes the snapshot to begin with, and a revision between is built and restored", async () => {
-  const destination = { s3: { ...bucket("right").s3, prefix: "recorded" } };
-  const path = `${PATHS.schedules}/recording`;
-  const manifest = { apiVersion: API_VERSION, kind: "EtcdSnapshotSchedule", metadata: { name: "recording" } };
-  const spec = { cluster: "demo", schedule: "@yearly", destination, incremental: { interval: "1s" } };
-  await bed.client.create(PATHS.schedules, { ...manifest, spec } as KubeObject);
-  const recorded = async (what: string, revision: bigint) =>
-    await eventually(
-      what,
-      async () => {
-        const { status } = await bed.client.get<EtcdSnapshotSchedule>(path);
-        const { incremental } = status ?? {};
-        if (incremental?.reason === "Following" && (incremental.revision ?? 0) >= revision)
-          return incremental;
-        throw new Error(`${JSON.stringify(incremental)}; ${running.log.slice(-3).join("\n")}`);
-      },
-      PATIENCE,
-    );
-  const { follower = "" } = await recorded("the follower begins with a snapshot", 1n);
-  const pod = await bed.client.get<Pod & KubeObject>(`${PATHS.pods}/${follower}`);
-  assert.deepEqual(
-    [pod.spec?.serviceAccountName, pod.spec?.automountServiceAccountToken],
-    ["quorate-snapshot", false],
-  );
-  const { kv } = await cluster.etcd();
-  for (let i = 0; i < 10; i++) await kv.put(`recorded/${i}`, `first ${i}`);
-  const { header } = await kv.delete("recorded/3");
-  const wanted = await dumpOf(kv, header.revision);
-  const { header: last } = await kv.put("recorded/4", "later");
-  await recorded("the changes are in the store", last.revision);
-  await take("point", { destination, pointInTime: { revision: Number(header.revision) } });
-  await take("beyond", { destination, pointInTime: { revision: Number(last.revision) + 1_000 } });
-  const built = await becomes("point", "Succeeded");
-  assert.equal(BigInt(built.revision ?? 0), header.revision, built.message);
-  const { reason, message } = await becomes("beyond", "Failed");
-  assert.equal(reason, "PointUnreachable", message);
-  const point = new ClusterOnBed(bed, "point", running);
-  await point.create({ replicas: 1, bootstrap: { restore: { snapshot: "point", revisionBump: "None" } } });
-  await point.converged(1);
-  assert.deepEqual(await dumpOf((await point.etcd()).kv, header.revision), wanted);
-  await point.close();
-  await point.delete();
-  await bed.client.delete(path);
-  await eventually(
-    "the follower is gone with its schedule",
-    async () =>
-      await bed.client.get(`${PATHS.pods}/${follower}`).then(
-        () => false,
-        (error: unknown) => isCode(error, 404),
-      ),
+test("its snapshots are verified by schedule: a byte that is flipped in the store turns BackedUp False with the reason", async () => {
+  const path = `${PATHS.schedules}/minutely`;
+  await bed.client.patch(path, { spec: { schedule: "@yearly", verify: { schedule: "* * * * *" } } });
+  const { lastSnapshot = "" } = await eventually(
+    "the newest snapshot is verified, and no other is under way",
+    async () => {
+      const { metadata, status } = await bed.client.get<EtcdSnapshotSchedule>(path);
+      const isSeen = status?.observedGeneration === metadata.generation && status?.active === undefined;
+      return isSeen && status?.lastVerifiedSnapshot === status?.lastSnapshot && status;
+    },
     PATIENCE,
   );
+  const { uri = "" } = await verificationIs(lastSnapshot, "Succeeded");
+  await cluster.waitFor("BackedUp");
+  flip(uri);
+  await cluster.waitFor("BackedUp", "False");
+  const why = (await cluster.status()).conditions?.find(({ type }) => type === "BackedUp");
+  assert.equal(why?.reason, "VerificationFailed");
+  assert.ok(why?.message.includes(lastSnapshot), why?.message);
+  const { phase, reason } = await verificationIs(lastSnapshot, "Failed");
+  assert.deepEqual([phase, reason], ["Failed", "Damaged"]);
+  await bed.client.delete(path);
 });
 
 test("members move to another minor version after a snapshot; one that fails holds them, and how to go on is told", async () => {

@@ -7,30 +7,22 @@ import { after, before, test } from "node:test";
 import { ANNOTATIONS } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
-import { registerImage } from "../../testbed/kubelet/images.ts";
 import { nodeDir } from "../../testbed/kubelet/volumes.ts";
 import { bedPaths } from "../../testbed/paths.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import { ownImage } from "../support/own-image.ts";
 import { OperatorChecker } from "../support/operator-checker.ts";
 
 let bed: TestTestbed;
 let running: Running;
 const clusters: ClusterOnBed[] = [];
 const host = mkdtempSync(path.join(os.tmpdir(), "quorate-host-"));
-const IMAGE = "registry.example/quorate:dev";
-const ROOT = path.join(import.meta.dirname, "..", "..");
 const soon = { withinMs: 60_000 };
 
 before(async () => {
   bed = await upWithDefinitions();
-  // The command from sources, at the place where it is on this machine.
-  registerImage(bed.name, IMAGE, {
-    mounts: { [ROOT]: ROOT },
-    entrypoint: [process.execPath, path.join(ROOT, "src", "cli", "main.ts")],
-    cmd: ["operator"],
-  });
-  running = startOperator(bed, { image: IMAGE });
+  running = startOperator(bed, ownImage(bed));
 });
 
 after(async () => {

@@ -66,5 +66,5 @@ test("members sign tokens with a key that is in Secrets only, and an operation r
   assert.notEqual(text(after, "auth-token-2.key"), key);
   await cluster.ask("report", { collectReport: {} });
   await cluster.operationIs("report", "Succeeded");
-  await assertNoLeakOnBed(bed, running);
+  await assertNoLeakOnBed(bed, running, "demo");
 });

@@ -16,11 +16,17 @@ export interface AzureServer extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export async function startAzurite({ containers }: { containers: readonly string[] }): Promise<AzureServer> {
+/** `host`: another address of loopback, for Pods of the stand-in kubelet, whose 127.0.0.1 is their own. */
+export async function startAzurite({
+  containers,
+  host = "127.0.0.1",
+}: {
+  containers: readonly string[];
+  host?: string;
+}): Promise<AzureServer> {
   const script = await ensureAzurite();
   const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-azure-"));
   const [port = 0] = await freePorts(1);
-  const host = "127.0.0.1";
   const key = Buffer.from("a key of thirty-two bytes, tests").toString("base64");
   const server = await StoreServer.start({
     name: "Azurite",

@@ -3,11 +3,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { parse } from "yaml";
+import type { KeyPair } from "../../src/seams/pki.ts";
 import { systemProcesses, type RunningProcess } from "../../src/seams/processes.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { ensureUpstream, filesOf } from "../../testbed/nodes/programs.ts";
 import { bedPaths } from "../../testbed/paths.ts";
+import { putSecret } from "./bed-secrets.ts";
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const CERT_MANAGER = "/apis/cert-manager.io/v1/namespaces/default";
@@ -17,6 +19,19 @@ const KINDS = /^crd-(certificates|certificaterequests|issuers|clusterissuers)\.y
 
 interface Definition {
   readonly metadata: { readonly name: string };
+}
+
+/** The CA that an issuer signs with, from now on. */
+export async function giveIssuer(bed: TestTestbed, name: string, ca: KeyPair): Promise<void> {
+  const files = { "tls.crt": ca.certificate, "tls.key": ca.key };
+  await putSecret(bed, `${name}-ca`, files, { type: "kubernetes.io/tls" });
+}
+
+export async function createIssuer(bed: TestTestbed, name: string, ca: KeyPair): Promise<void> {
+  await giveIssuer(bed, name, ca);
+  const spec = { ca: { secretName: `${name}-ca` } };
+  const object = { apiVersion: "cert-manager.io/v1", kind: "Issuer", metadata: { name }, spec };
+  await bed.client.create(`${CERT_MANAGER}/issuers`, object);
 }
 
 export class CertManager implements AsyncDisposable {

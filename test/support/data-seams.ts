@@ -12,12 +12,7 @@ const { env } = process;
 
 export const dataSeams = {
   restore: machineRestorer({ clock: systemClock, random: systemRandom, env }),
-  fetch: machineFetcher({
-    clock: systemClock,
-    random: systemRandom,
-    env,
-    signal: new AbortController().signal,
-  }),
+  fetch: machineFetcher({ clock: systemClock, random: systemRandom, env }),
   rescuer: machineRescuer({
     world: { disk: systemDisk, clock: systemClock, processes: systemProcesses },
     random: systemRandom,

@@ -12,13 +12,19 @@ export interface GcsServer extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export async function startGcs({ buckets }: { buckets: readonly string[] }): Promise<GcsServer> {
+/** `host`: another address of loopback, for Pods of the stand-in kubelet, whose 127.0.0.1 is their own. */
+export async function startGcs({
+  buckets,
+  host = "127.0.0.1",
+}: {
+  buckets: readonly string[];
+  host?: string;
+}): Promise<GcsServer> {
   const command = await ensureUpstream("fakegcs");
   const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-gcs-"));
   const data = path.join(dir, "data");
   for (const bucket of buckets) mkdirSync(path.join(data, bucket), { recursive: true });
   const [port = 0] = await freePorts(1);
-  const host = "127.0.0.1";
   const endpoint = `http://${host}:${port}`;
   const server = await StoreServer.start({
     name: "fake-gcs-server",

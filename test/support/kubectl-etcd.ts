@@ -9,10 +9,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { bundle } from "../../scripts/build/bundle.ts";
-import { everyVerb } from "../../src/cli/testing/every-verb.ts";
-import { PAIRS, provenBy } from "../../src/cli/testing/pairs.ts";
-import { verbs } from "../../src/cli/verbs.ts";
+import { PAIRS } from "../../src/cli/testing/pairs.ts";
 import { ensureKubernetes } from "../../testbed/kubernetes-build.ts";
+import { Calls } from "./calls.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 
@@ -36,10 +35,9 @@ export class KubectlEtcd implements Disposable {
   readonly file: string;
   readonly #kubeconfig: string;
   readonly #path: string;
-  readonly #names: readonly string[];
-  readonly #ended = { well: new Set<string>(), badly: new Set<string>() };
+  readonly #calls: Calls;
 
-  private constructor(kubeconfig: string, kubernetes: string, names: readonly string[]) {
+  private constructor(kubeconfig: string, kubernetes: string, calls: Calls) {
     const bin = path.join(this.folder, "bin");
     mkdirSync(bin);
     this.file = path.join(this.folder, "quorate.mjs");
@@ -47,13 +45,12 @@ export class KubectlEtcd implements Disposable {
     this.#kubeconfig = kubeconfig;
     // The file begins with `env node`.
     this.#path = [bin, kubernetes, path.dirname(process.execPath), "/usr/bin", "/bin"].join(":");
-    this.#names = names;
+    this.#calls = calls;
   }
 
   static async install({ kubeconfig }: { readonly kubeconfig: string }): Promise<KubectlEtcd> {
-    const names: string[] = [];
-    for await (const { name, verb } of everyVerb(verbs)) if (!verb.verbs) names.push(name);
-    const installed = new KubectlEtcd(kubeconfig, (await ensureKubernetes()).bin, names);
+    const { bin } = await ensureKubernetes();
+    const installed = new KubectlEtcd(kubeconfig, bin, await Calls.ofEveryVerb());
     await bundle(ROOT, installed.folder);
     return installed;
   }
@@ -73,8 +70,7 @@ export class KubectlEtcd implements Disposable {
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once("error", reject).once("close", resolve);
     });
-    const verb = this.#names.find((name) => ` ${args.join(" ")} `.startsWith(` ${name} `));
-    if (verb !== undefined) this.#ended[code === 0 ? "well" : "badly"].add(verb);
+    this.#calls.record(args, code);
     return { code, out, err };
   }
 
@@ -96,11 +92,7 @@ export class KubectlEtcd implements Disposable {
 
   /** Every verb that this test file has to prove succeeded in it, and failed once with what to do. */
   async assertProven(file: string): Promise<void> {
-    const wanted = provenBy(file);
-    assert.notDeepEqual(wanted, []);
-    const unproven = wanted.filter((name) => !this.#ended.well.has(name));
-    assert.deepEqual(unproven, [], "not called with success");
-    for (const name of wanted.filter((one) => !this.#ended.badly.has(one))) {
+    for (const name of this.#calls.assertProven(file)) {
       const { wrong = "", code = -1, says = /^$/ } = PAIRS[name] ?? {};
       // The command in hints is the one that was called.
       const told = new RegExp(says.source.replaceAll("quorate ", "kubectl etcd "));

@@ -4,10 +4,15 @@
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
+import { gunzipSync } from "node:zlib";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { collectingIo } from "../../src/cli/testing.ts";
+import { verbs } from "../../src/cli/verbs.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { bedPaths } from "../../testbed/paths.ts";
 import type { LocalCluster } from "./local-cluster.ts";
@@ -22,12 +27,16 @@ interface Told {
 const KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----([\s\S]*?)-----END/g;
 /** Shorter ones were chosen by a test, in words that others may use. */
 const RANDOM = 20;
-/** Files that are secret as a whole. */
-const WHOLE = /(?:^password$|^key$|auth-token.*\.key$)/;
+/** Files that are secret as a whole; those in capitals are for stores of snapshots. */
+const WHOLE = /(?:^password$|^key$|auth-token.*\.key$|^[A-Z]+_[A-Z_]*(?:KEY|TOKEN|SAS)$)/;
+/** In a JSON text the end of a line is written as two characters. */
+const LINE_ENDS = /(?:\s|\\n)+/;
 
 /** The secrets in a file of this name: what is between the lines of a key, or all of it. */
 function secretsIn(file: string, text: string): string[] {
-  const keys = [...text.matchAll(KEY)].flatMap(([, body = ""]) => body.trim().split(/\s+/).slice(0, 1));
+  const keys = [...text.matchAll(KEY)].flatMap(([, body = ""]) =>
+    body.split(LINE_ENDS).filter(Boolean).slice(0, 1),
+  );
   const all = WHOLE.test(file) ? [...keys, text.trim()] : keys;
   return all.filter((secret) => secret.length >= 8);
 }
@@ -100,8 +109,29 @@ const LISTED = [
   "/apis/events.k8s.io/v1/namespaces/default/events",
 ];
 
-/** Of everything in the namespace of the tests: every object but Secrets, and the logs of operator and Pods. */
-export async function assertNoLeakOnBed(bed: TestTestbed, running: Running): Promise<void> {
+/** What a person would send with a bug report, which archives as they are would hide. */
+async function reportOf(bed: TestTestbed, cluster: string): Promise<Told> {
+  const cwd = mkdtempSync(path.join(tmpdir(), "quorate-leaks-"));
+  try {
+    const io = collectingIo({ env: { KUBECONFIG: bed.kubeconfig, HOME: cwd }, cwd, command: "kubectl etcd" });
+    assert.equal(await dispatch(["report", cluster, "-f", "report.tar.gz"], verbs, "0.0.0", io), 0, io.err());
+    const text = gunzipSync(readFileSync(path.join(cwd, "report.tar.gz"))).toString("latin1");
+    assert.match(text, /cluster\.yaml/);
+    return { where: `the report about ${cluster}`, text: [text, io.out(), io.err()].join("\n") };
+  } finally {
+    rmSync(cwd, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Of everything in the namespace of the tests: every object but Secrets, the logs of operator and Pods, and a report about
+ * a cluster.
+ */
+export async function assertNoLeakOnBed(
+  bed: TestTestbed,
+  { log, steps, calls }: Pick<Running, "log" | "steps" | "calls">,
+  cluster: string,
+): Promise<void> {
   const { items } = await bed.client.get<{ items: Secret[] }>(PATHS.secrets);
   const kept = items.flatMap(({ metadata, data = {} }) =>
     Object.entries(data).map(([file, text]) => ({
@@ -114,14 +144,16 @@ export async function assertNoLeakOnBed(bed: TestTestbed, running: Running): Pro
   const lists = await Promise.all(
     LISTED.map(async (list) => ({ where: list, text: JSON.stringify(await bed.client.get(list)) })),
   );
+  const report = await reportOf(bed, cluster);
   // In the API a file of a Secret is in base64.
   const encoded = secrets.flatMap((secret) => [secret, Buffer.from(secret).toString("base64").slice(0, 40)]);
   const told = [
     ...lists,
     ...filesUnder(path.join(bedPaths(bed.name).kubelet, "logs")),
-    { where: "the log of the operator", text: running.log.join("\n") },
-    { where: "its steps and calls", text: JSON.stringify([running.steps, running.calls]) },
+    { where: "the log of the operator", text: log.join("\n") },
+    { where: "its steps and calls", text: JSON.stringify([steps, calls]) },
+    report,
   ];
   assertNone(secrets, kept, told);
-  assert.deepEqual(leaksIn(encoded, lists), []);
+  assert.deepEqual(leaksIn(encoded, [...lists, report]), []);
 }

@@ -7,7 +7,8 @@ import { API_VERSION } from "../../src/api/metadata.ts";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import type { AuthObject } from "../../src/local/auth-store.ts";
-import { operations, type Subject } from "../../src/local/operations.ts";
+import { operations } from "../../src/local/operations.ts";
+import type { Subject } from "../../src/local/verb.ts";
 import { createPki } from "../../src/pki/issue.ts";
 import { clientLeaf } from "../../src/pki/plan.ts";
 import { systemClock } from "../../src/seams/clock.ts";
@@ -61,6 +62,17 @@ export function setPassword(local: LocalCluster, secret: string, password: strin
   writeFileSync(file, `${password}\n`);
 }
 
+async function credentials(
+  local: LocalCluster,
+  commonName: string,
+): Promise<{ ca: string; cert: string; key: string }> {
+  const read = (name: string) => readFileSync(path.join(local.files.pki, name), "utf8");
+  const ca = { certificate: read("ca-client.crt"), key: read("ca-client.key") };
+  const pki = createPki(systemClock, systemRandom);
+  const leaf = await pki.issueLeaf({ ca, leaf: clientLeaf(commonName) });
+  return { ca: ca.certificate, cert: leaf.certificate, key: leaf.key };
+}
+
 /** A client of somebody else than the controller. */
 export class Somebody {
   readonly #transport = new GrpcTransport({ clock: systemClock });
@@ -85,13 +97,14 @@ export class Somebody {
     return new Somebody(local, undefined, { user, password });
   }
 
+  /** With TLS, where the certificate lets it in and names no user. */
+  static async byPasswordWithTLS(local: LocalCluster, user: string, password: string): Promise<Somebody> {
+    return new Somebody(local, await credentials(local, ""), { user, password });
+  }
+
   /** By a certificate of the client CA with this common name. */
   static async byCertificate(local: LocalCluster, commonName: string): Promise<Somebody> {
-    const read = (name: string) => readFileSync(path.join(local.files.pki, name), "utf8");
-    const ca = { certificate: read("ca-client.crt"), key: read("ca-client.key") };
-    const pki = createPki(systemClock, systemRandom);
-    const leaf = await pki.issueLeaf({ ca, leaf: clientLeaf(commonName) });
-    return new Somebody(local, { ca: ca.certificate, cert: leaf.certificate, key: leaf.key });
+    return new Somebody(local, await credentials(local, commonName));
   }
 
   /** By the certificate that the controller issued to an EtcdUser. */

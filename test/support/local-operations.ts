@@ -1,7 +1,8 @@
 /** The operations of `quorate local` on a cluster that a test drives, as its controller carries them out. */
 import type { EtcdOperation, EtcdOperationSpec } from "../../src/api/etcd-operation.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
-import { operations, type Subject } from "../../src/local/operations.ts";
+import { operations } from "../../src/local/operations.ts";
+import type { Subject } from "../../src/local/verb.ts";
 import { systemDisk } from "../../src/seams/disk.ts";
 import { CLUSTER, type LocalCluster } from "./local-cluster.ts";
 
@@ -48,11 +49,12 @@ export async function find(local: LocalCluster, name: string): Promise<EtcdOpera
 export async function ended(
   local: LocalCluster,
   name: string,
+  withinMs = ENDS_WITHIN_MS,
 ): Promise<NonNullable<EtcdOperation["status"]>> {
   await local.until(
     `${name} ends`,
     async () => FINAL.has((await find(local, name))?.status?.phase ?? ""),
-    ENDS_WITHIN_MS,
+    withinMs,
   );
   return (await find(local, name))?.status ?? {};
 }

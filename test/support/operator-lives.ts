@@ -8,6 +8,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+/** A line of a child's output begins so where it is no effect. */
+export const LOGGED = "log: ";
 const CHILD = fileURLToPath(new URL("../operator/crash-child.ts", import.meta.url));
 
 export interface Life {
@@ -32,6 +34,9 @@ export class OperatorLives {
   readonly #place: (command: string[]) => Command;
   readonly #children = new Set<ChildProcess>();
   #count = 0;
+  /** Of all of them. */
+  readonly log: string[] = [];
+  readonly effects: string[] = [];
 
   /** `place`: how a command is run where the operator has to be. */
   constructor(
@@ -49,7 +54,13 @@ export class OperatorLives {
     const child = spawn(file, [...args], { ...(env && { env }), stdio: ["pipe", "pipe", "inherit"] });
     this.#children.add(child);
     const done: string[] = [];
-    createInterface({ input: child.stdout }).on("line", (line) => void done.push(line));
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (line.startsWith(LOGGED)) this.log.push(line.slice(LOGGED.length));
+      else {
+        done.push(line);
+        this.effects.push(line);
+      }
+    });
     const ended = once(child, "exit").then(([code, signal]) => {
       this.#children.delete(child);
       const killed = signal === "SIGKILL" || code === KILLED;

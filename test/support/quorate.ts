@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { systemProcesses } from "../../src/seams/processes.ts";
 import type { LocalReport } from "../../src/local/operations.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { Calls } from "./calls.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const MAIN = path.join(ROOT, "src/cli/main.ts");
@@ -57,6 +58,14 @@ export class Home implements AsyncDisposable {
     return spawn(this.#program.node, [this.#program.main, ...args], { ...this.#options, env });
   }
 
+  /** What this test file called, in any home. */
+  static readonly #calls = Calls.ofEveryVerb();
+
+  /** Every verb that this test file has to prove was called with success. */
+  static async assertProven(file: string): Promise<void> {
+    (await Home.#calls).assertProven(file);
+  }
+
   /** Runs a verb to its end. */
   async run(...args: string[]): Promise<Ended> {
     const child = this.spawn(args);
@@ -66,6 +75,7 @@ export class Home implements AsyncDisposable {
     const code = await new Promise<number | null>((resolve) => {
       child.once("close", resolve);
     });
+    (await Home.#calls).record(args, code);
     return { code, stdout, stderr };
   }
 
@@ -84,6 +94,7 @@ export class Home implements AsyncDisposable {
   up(...args: string[]): Up {
     const up = new Up(this.spawn(["local", "up", ...args, "-o", "json"]));
     this.#ups.push(up);
+    void Promise.all([Home.#calls, up.ended]).then(([calls, code]) => calls.record(["local", "up"], code));
     return up;
   }
 

@@ -55,9 +55,15 @@ export class VerticalAutoscaler implements AsyncDisposable {
       `--webhook-port=${port}`,
     ]);
     await started.#run(updater, ["--updater-interval=2s", `--address=127.0.0.1:${metrics[1]}`]);
-    await eventually("its webhook is registered", async () => await bed.client.get(WEBHOOK), {
-      withinMs: 60_000,
-    });
+    try {
+      await eventually("its webhook is registered", async () => await bed.client.get(WEBHOOK), {
+        withinMs: 60_000,
+      });
+    } catch (error) {
+      const story = started.story();
+      await started[Symbol.asyncDispose]();
+      throw new Error(`${(error as Error).message}\n${story}`, { cause: error });
+    }
     return started;
   }
 

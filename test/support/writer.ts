@@ -2,6 +2,8 @@
  * A client that writes at a steady rate and reads its certificates again as an application with a mounted Secret does.
  * It tells which writes failed and why, and for how long none succeeded.
  */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EtcdClient } from "../../src/etcd/client.ts";
 import { EtcdError } from "../../src/etcd/errors.ts";
@@ -23,8 +25,18 @@ const ANSWERED_MS = 10_000;
 /** More than this would only wait for each other. */
 const MOST_AT_ONCE = 64;
 
+/** Each key is written again and again: how often that was acknowledged, and at which revision at the latest. */
+interface Written {
+  readonly times: number;
+  readonly revision: bigint;
+}
+
+let writers = 0;
+
 export class Writer {
   readonly failures: EtcdError[] = [];
+  readonly #prefix = `writer-${++writers}/`;
+  readonly #written = new Map<string, Written>();
   acknowledged = 0;
   longestGapMs = 0;
   readonly #transport = new GrpcTransport({ clock: systemClock });
@@ -32,11 +44,18 @@ export class Writer {
   readonly #options: WriterOptions;
   readonly #running: Promise<void>;
   #stopped = false;
+  readonly #begunAt = performance.now();
+  #endedAt = 0;
   #lastAt = performance.now();
   #atOnce = 0;
 
-  private constructor(options: WriterOptions, endpoints: readonly Endpoint[]) {
+  private constructor(
+    options: WriterOptions,
+    endpoints: readonly Endpoint[],
+    credentials: TlsCredentials | undefined,
+  ) {
     this.#options = options;
+    if (credentials) this.#transport.setCredentials(credentials);
     this.#client = new EtcdClient({
       transport: this.#transport,
       clock: systemClock,
@@ -47,10 +66,7 @@ export class Writer {
   }
 
   static async start(options: WriterOptions): Promise<Writer> {
-    const writer = new Writer(options, await options.endpoints());
-    const credentials = await options.credentials?.();
-    if (credentials) writer.#transport.setCredentials(credentials);
-    return writer;
+    return new Writer(options, await options.endpoints(), await options.credentials?.());
   }
 
   async #write(): Promise<void> {
@@ -58,7 +74,7 @@ export class Writer {
     const begun = performance.now();
     this.#lastAt = begun;
     for (let count = 0; !this.#stopped; count++) {
-      if (this.#atOnce < MOST_AT_ONCE) void this.#put(`writer/${count % 100}`, `${count}`);
+      if (this.#atOnce < MOST_AT_ONCE) void this.#put(`${this.#prefix}${count % 100}`, `${count}`);
       await sleep(Math.max(0, begun + (count + 1) * everyMs - performance.now()));
     }
   }
@@ -66,8 +82,11 @@ export class Writer {
   async #put(key: string, value: string): Promise<void> {
     this.#atOnce++;
     try {
-      await this.#client.kv.put(key, value);
+      const { header } = await this.#client.kv.put(key, value);
       this.acknowledged++;
+      const { times, revision } = this.#written.get(key) ?? { times: 0, revision: 0n };
+      const latest = header.revision > revision ? header.revision : revision;
+      this.#written.set(key, { times: times + 1, revision: latest });
       const now = performance.now();
       this.longestGapMs = Math.max(this.longestGapMs, now - this.#lastAt);
       this.#lastAt = now;
@@ -91,12 +110,42 @@ export class Writer {
     }
   }
 
+  /** Acknowledged from its beginning to its end; it is asked for 200 unless said otherwise. */
+  get perSecond(): number {
+    return (1000 * this.acknowledged) / ((this.#stopped ? this.#endedAt : performance.now()) - this.#begunAt);
+  }
+
+  /**
+   * What was between two members when the connection between them ended: etcd drops it, and answers the client only
+   * when its own time is up. A test bounds them by the restarts and changes of URLs that it causes.
+   */
+  get dropped(): EtcdError[] {
+    return this.failures.filter(({ said }) => said === "request timed out");
+  }
+
   /** Failures that no restart and no change of leader explains. */
   get unexplained(): EtcdError[] {
-    return this.failures.filter(({ kind, said }) => !EXPLAINED.has(kind) && !LOST.has(said));
+    const dropped = new Set(this.dropped);
+    return this.failures.filter(
+      (error) => !EXPLAINED.has(error.kind) && !LOST.has(error.said) && !dropped.has(error),
+    );
+  }
+
+  /** Acknowledged writes that this client does not find: each one makes a key older by a version. */
+  async missing({ kv }: Pick<EtcdClient, "kv">): Promise<string[]> {
+    const { kvs } = await kv.range(this.#prefix, { prefix: true, keysOnly: true });
+    const found = new Map(kvs.map(({ key, ...rest }) => [Buffer.from(key).toString(), rest]));
+    return [...this.#written].flatMap(([key, { times, revision }]) => {
+      const { version = 0n, modRevision = 0n } = found.get(key) ?? {};
+      if (version >= times && modRevision >= revision) return [];
+      return [
+        `${key}: ${times} writes up to revision ${revision}, and there are ${version} up to ${modRevision}`,
+      ];
+    });
   }
 
   async stop(): Promise<this> {
+    if (!this.#stopped) this.#endedAt = performance.now();
     this.#stopped = true;
     await this.#running;
     await this.#transport.close();
@@ -106,6 +155,16 @@ export class Writer {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
+}
+
+/** No write failed but those that a restart, a change of leader or of a URL explains, and not many were dropped by it. */
+export function assertExplained(told: Writer, mostDropped: number, story: string): void {
+  const [dropped, unexplained] = [told.dropped.map(String), told.unexplained.map(String)];
+  assert.deepEqual(unexplained, [], [...unexplained, story].join("\n"));
+  assert.ok(
+    dropped.length <= mostDropped,
+    [`${dropped.length} writes dropped`, ...dropped, story].join("\n"),
+  );
 }
 
 /** A member that ends takes the requests along that it has not answered; those that were not sent go to another one. */

@@ -129,10 +129,10 @@ async function bringUp(
   progress: Progress,
 ): Promise<void> {
   const started = Date.now();
-  const anew = await ensureNode(bed, paths, n, holder, tools);
+  const isNew = await ensureNode(bed, paths, n, holder, tools);
   await answers;
-  await nodeReady(client, paths, n, anew ? started : 0);
-  if (anew) progress(`${nodeName(n)} is ready (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+  await nodeReady(client, paths, n, isNew ? started : 0);
+  if (isNew) progress(`${nodeName(n)} is ready (${((Date.now() - started) / 1000).toFixed(1)} s)`);
 }
 
 interface NodeObject extends KubeObject {

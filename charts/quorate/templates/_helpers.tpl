@@ -26,7 +26,7 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* A list of CEL: what everybody may name as image.repository. */}}
+{{- /* A list of CEL: what all users may name as image.repository. */}}
 {{- define "quorate.imageRepositories" -}}
 ['gcr.io/etcd-development/etcd'
 {{- with .Values.etcdImageRepository }}, '{{ . }}'{{ end }}

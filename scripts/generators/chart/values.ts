@@ -126,7 +126,7 @@ export function chartValues(defaults: Defaults): Group {
         "Deny",
       ),
       imageRepositories: value(
-        "Repositories that everybody may name in image.repository, beside etcdImageRepository and the etcd project's own.",
+        "Repositories that all users may name in image.repository, beside etcdImageRepository and the etcd project's own.",
         { type: "array", items: { type: "string", pattern: "^[a-z0-9][a-z0-9._:/-]*$" }, uniqueItems: true },
         [],
       ),

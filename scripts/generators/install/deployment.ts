@@ -3,6 +3,7 @@
  * without rights on their node, restarted when their loop is stuck.
  */
 import packageManifest from "../../../package.json" with { type: "json" };
+import { NODE, OPERATOR_FLAGS, PROGRAM } from "../../build/runtime.ts";
 import { APP_NAME, LABELS, metadata, OPERATOR, type Manifest } from "./metadata.ts";
 
 /** The user of the image, in Pods and on disk. */
@@ -68,6 +69,8 @@ function container(args: readonly string[]) {
     name: "operator",
     image: IMAGE,
     imagePullPolicy: "IfNotPresent",
+    // The image's own command is for Jobs, which need speed more than little memory.
+    command: [`/${NODE}`, ...OPERATOR_FLAGS, `/${PROGRAM}`],
     args: ["operator", ...args],
     env: [
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },

@@ -44,9 +44,16 @@ export class AuthState {
   }
 
   apply(op: AuthOp): RefusalKind | undefined {
+    const isIdle = READS.has(op.do) || this.#isThere(op);
     const refused = this.#change(op);
-    if (refused === undefined && !READS.has(op.do)) this.revision++;
+    if (refused === undefined && !isIdle) this.revision++;
     return refused;
+  }
+
+  /** What it asks for is so: etcd does nothing, and counts nothing. */
+  #isThere(op: AuthOp): boolean {
+    if (op.do === "enable" || op.do === "disable") return this.enabled === (op.do === "enable");
+    return op.do === "user-grant" && this.users.get(op.user)?.roles.includes(op.role) === true;
   }
 
   #change(op: AuthOp): RefusalKind | undefined {
@@ -75,7 +82,8 @@ export class AuthState {
         if (this.enabled && op.user === ROOT) return "invalidManagement";
         return this.users.delete(op.user) ? undefined : "userNotFound";
       case "user-grant":
-        if (op.role !== ROOT && !this.roles.has(op.role)) return "roleNotFound";
+        // Who is not there is told first.
+        if (op.role !== ROOT && !this.roles.has(op.role) && this.users.has(op.user)) return "roleNotFound";
         return this.#user(op.user, (user) => ({
           ...user,
           roles: [...without(user.roles, op.role), op.role],
@@ -131,7 +139,8 @@ export class AuthState {
   /** Why this caller may not: `admin` calls take the role root, `key` a role that permits it, others any user. */
   refuses(user: string | undefined, needs: Needs): RefusalKind | undefined {
     if (!this.enabled || needs.kind === "nothing") return undefined;
-    if (user === undefined) return "userEmpty";
+    // A certificate without a name is nobody's, as none at all.
+    if (user === undefined || user === "") return "userEmpty";
     const roles = this.users.get(user)?.roles;
     if (roles?.includes(ROOT)) return undefined;
     if (roles === undefined || needs.kind === "admin") return "permissionDenied";

@@ -56,6 +56,6 @@ export interface DataDirs {
 /** What a member would answer for HashKV at a revision. */
 export function hashAt(dir: DataDir, revision: number, compactRevision = dir.state.compactRevision): number {
   const { hashes } = dir.state;
-  const hash = Math.imul((hashes[revision] ?? 0) ^ dir.corruption, 0x85ebca6b) ^ compactRevision;
+  const hash = Math.imul((hashes.get(revision) ?? 0) ^ dir.corruption, 0x85ebca6b) ^ compactRevision;
   return hash >>> 0;
 }

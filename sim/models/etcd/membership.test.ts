@@ -247,3 +247,45 @@ test("a follower that is stopped leaves the leader alone, and one that is wiped 
   lab.pass(5_000);
   assert.match(again.lines.at(-1) ?? "", /tocommit/);
 });
+
+const SECURE = (name: string) => `https://${name}:2380`;
+/** Certificates to dial by; and, to listen so, its URLs. */
+const CERTIFICATES = {
+  "peer-transport-security": { "cert-file": "/pki/peer", "trusted-ca-file": "/pki/ca" },
+};
+const listening = (name: string) => ({
+  ...CERTIFICATES,
+  "listen-peer-urls": SECURE(name),
+  "initial-advertise-peer-urls": SECURE(name),
+});
+
+test("one that listens otherwise than it is listed is reached by the connections that it opens; two such are apart (R52)", () => {
+  const lab = new Lab();
+  for (const name of "abc") lab.start(name, { cluster: "abc", extra: CERTIFICATES });
+  lab.pass(10_000);
+  const again = (name: string) => {
+    lab.kill(name);
+    lab.pass(2_000);
+    lab.start(name, { cluster: "abc", state: "existing", extra: listening(name) });
+    lab.pass(20_000);
+  };
+  again("a");
+  assert.ok(lab.world.network.connected(lab.at("a"), lab.at("b")));
+  again("b");
+  assert.ok(lab.world.network.connected(lab.at("b"), lab.at("c")), "the third one is a sibling of both");
+  assert.ok(!lab.world.network.connected(lab.at("a"), lab.at("b")), "neither finds the other");
+});
+
+test("a connection outlives another URL in the list, until one of the two restarts (R52)", () => {
+  const lab = new Lab();
+  for (const name of "abc") lab.start(name, { cluster: "abc", extra: CERTIFICATES });
+  lab.pass(10_000);
+  for (const name of "ab") lab.calls.memberUpdate(lab.leader(), lab.at(name).id, [SECURE(name)]);
+  lab.pass(5_000);
+  assert.ok(lab.world.network.connected(lab.at("a"), lab.at("b")));
+  lab.kill("b");
+  lab.pass(2_000);
+  lab.start("b", { cluster: "abc", state: "existing", extra: listening("b") });
+  lab.pass(20_000);
+  assert.ok(lab.world.network.connected(lab.at("a"), lab.at("b")), "it listens as it is listed");
+});

@@ -25,10 +25,14 @@ export class Network {
     return this.#servers.get(key);
   }
 
-  /** Both run and nothing stands between them. */
+  /**
+   * Both run, nothing stands between them, and one of them could dial the other by the URL that its list has, or did so
+   * before the URL changed: a connection stays until one of the two ends (R52).
+   */
   connected(a: Server, b: Server): boolean {
     if (a.phase !== "running" || b.phase !== "running" || a.frozen || b.frozen) return false;
-    return !this.#apart(a, b) && canDial(a, b) && canDial(b, a);
+    if (this.#apart(a, b) || !knowsTLS(a, b) || !knowsTLS(b, a)) return false;
+    return a.linked.has(b.key) || dials(a, b) || dials(b, a);
   }
 
   #apart(a: Server, b: Server): boolean {
@@ -77,8 +81,19 @@ export class Network {
 }
 
 /** R52: without certificates nobody reaches one that listens with TLS. */
-function canDial(from: Server, to: Server): boolean {
+function knowsTLS(from: Server, to: Server): boolean {
   return from.config.dialsTLS || to.config.listenPeerURLs.some((url) => url.startsWith("http:"));
+}
+
+/** R52: it listens by the scheme of the URL at which the other one looks for it. */
+function dials(from: Server, to: Server): boolean {
+  const listed = from.knownMembers().find(({ id }) => id === to.id)?.peerURLs ?? [];
+  const schemes = to.config.listenPeerURLs.map(schemeOf);
+  return listed.some((url) => schemes.includes(schemeOf(url)));
+}
+
+function schemeOf(url: string): string {
+  return url.slice(0, url.indexOf(":"));
 }
 
 function pair(a: string, b: string): string {

@@ -64,10 +64,7 @@ export class Raft {
     return this.#network.all().filter((server) => server.runs && server.dir.clusterID === this.clusterID);
   }
 
-  /**
-   * The process of this member, if it runs where its peers look for it. Of a URL with the other scheme, connections are
-   * kept, and one side can always dial (R52).
-   */
+  /** The process of this member, if it runs where its peers look for it; by which scheme, the network knows. */
   #processOf(member: Member): Server | undefined {
     const places = member.peerURLs.map(placeOf);
     return this.servers().find(
@@ -360,11 +357,16 @@ export class Raft {
       for (const b of servers) {
         if (a === b) continue;
         const connected = this.#network.connected(a, b);
-        if (!connected) a.doubts.delete(b.key);
+        if (connected) a.linked.add(b.key);
+        else {
+          a.linked.delete(b.key);
+          a.doubts.delete(b.key);
+        }
         if (!connected || a.doubts.has(b.key)) a.activeSince.delete(b.key);
         else if (!a.activeSince.has(b.key)) a.activeSince.set(b.key, this.#scheduler.now);
       }
-      for (const key of a.activeSince.keys()) if (!this.#network.get(key)) a.activeSince.delete(key);
+      for (const known of [a.activeSince, a.linked])
+        for (const key of known.keys()) if (!this.#network.get(key)) known.delete(key);
     }
   }
 

@@ -2,7 +2,6 @@
  * What `etcdutl snapshot restore` leaves on a volume: the directory of a cluster of one, with the snapshot's keys. The
  * model has them in its log, so that those who join replay them too.
  */
-import { AUTO_BUMP } from "../../../src/api/restore-values.ts";
 import { DataDir } from "./data-dir.ts";
 import { foundingEntries, type Entry } from "./entry.ts";
 import { clusterIdOf, memberIdOf } from "./ids.ts";
@@ -27,19 +26,12 @@ export function restoredDir(
     legacy: false,
   }));
   const index = members.length + keys.length + 1;
-  const raised: Entry = { term: 1, index, op: { kind: "raise", by: raisedBy(bump) }, legacy: false };
+  const raised: Entry = { term: 1, index, op: { kind: "raise", by: bump }, legacy: false };
   for (const entry of [...members, ...keys, ...(bump > 0 ? [raised] : [])]) {
     dir.log.push(entry);
     dir.state.apply(entry, { maxLearners: Infinity });
   }
   return dir;
-}
-
-/** No run makes more revisions. What is in a list by revision would not hold the product's own billion. */
-const MODELLED_BUMP = 10_000;
-
-function raisedBy(bump: number): number {
-  return bump >= AUTO_BUMP ? bump - AUTO_BUMP + MODELLED_BUMP : bump;
 }
 
 /** What a leader of a cluster that began from a snapshot lacks of it. */

@@ -52,6 +52,8 @@ export class Server {
   readonly timers: Scheduled[] = [];
   /** Since when it has been connected to each other process, by key. */
   readonly activeSince = new Map<string, number>();
+  /** Processes that it is connected to, by key. */
+  readonly linked = new Set<string>();
   /** Processes that it counts as lost although it is connected to them, until a connection breaks (R19). */
   readonly doubts = new Set<string>();
 

@@ -52,7 +52,10 @@ export class State {
   /** The file: grows with use, shrinks only by defragmentation. */
   dbSize = EMPTY_BYTES;
   /** Running hash of all changes, by revision. */
-  readonly hashes: number[] = [0, 0];
+  readonly hashes = new Map<number, number>([
+    [0, 0],
+    [1, 0],
+  ]);
   #liveBytes = 0;
 
   copy(): State {
@@ -68,7 +71,7 @@ export class State {
     copy.compactRevision = this.compactRevision;
     copy.dbSizeInUse = this.dbSizeInUse;
     copy.dbSize = this.dbSize;
-    copy.hashes.splice(0, 2, ...this.hashes);
+    for (const [revision, hash] of this.hashes) copy.hashes.set(revision, hash);
     copy.#liveBytes = this.#liveBytes;
     return copy;
   }
@@ -122,7 +125,7 @@ export class State {
         this.#change(op.ops);
         return undefined;
       case "raise":
-        this.hashes[this.revision + op.by] = this.hashes[this.revision] ?? 0;
+        this.hashes.set(this.revision + op.by, this.hashes.get(this.revision) ?? 0);
         this.revision += op.by;
         this.compactRevision = this.revision;
         return undefined;
@@ -226,9 +229,9 @@ export class State {
   }
 
   #remember(key: string, what: number): void {
-    let hash = (this.hashes[this.revision] ?? this.hashes[this.revision - 1] ?? 0) ^ what;
+    let hash = (this.hashes.get(this.revision) ?? this.hashes.get(this.revision - 1) ?? 0) ^ what;
     for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
-    this.hashes[this.revision] = hash >>> 0;
+    this.hashes.set(this.revision, hash >>> 0);
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * A very small cert-manager: some time after a Certificate appears it is issued into its Secret, with the labels of its
- * template, and its status says so; again when its status asks for it. What the issuer is does not matter; one that does not exist issues nothing. The
- * kind is served from when this is installed.
+ * template, and its status says so; again when its status asks for it, or by another issuer when it names one. What the issuer
+ * is does not matter; one that does not exist issues nothing. The kind is served from when this is installed.
  */
 import { Buffer } from "node:buffer";
 import type { Certificate } from "../../../src/operator/cert-manager.ts";
@@ -13,6 +13,7 @@ import type { ModelServer } from "./server.ts";
 
 const DAY = 86_400_000;
 const EVERY_MS = 700;
+const ISSUER_NAME = "cert-manager.io/issuer-name";
 
 export interface CertManagerOptions {
   readonly server: ModelServer;
@@ -46,10 +47,14 @@ export class ModelCertManager {
 
   async #pass(): Promise<void> {
     const { server } = this.#options;
-    const have = new Set(server.list(secrets).map(({ metadata }) => metadata.name));
+    const by = new Map(
+      server.list(secrets).map(({ metadata }) => [metadata.name, metadata.annotations?.[ISSUER_NAME]]),
+    );
     for (const object of server.list(certificates)) {
       const certificate = object as unknown as Certificate;
-      if (!have.has(certificate.spec.secretName) || isAsked(certificate)) await this.#issue(certificate);
+      const { secretName, issuerRef } = certificate.spec;
+      const isOther = by.get(secretName) !== issuerRef.name;
+      if (isOther || isAsked(certificate) || isPending(certificate)) await this.#issue(certificate);
     }
   }
 
@@ -67,8 +72,12 @@ export class ModelCertManager {
     const ca = issuers.get(spec.issuerRef.name);
     if (!ca) {
       if (isAsked({ status })) return void report("True", "as before");
-      const known = server.list(certificates).find((one) => one.metadata.name === name);
-      if (known?.["status"] === undefined) report("False", "Issuing certificate as Secret does not exist");
+      const former = secretOf(server, spec.secretName)?.metadata.annotations?.[ISSUER_NAME];
+      const why =
+        former === undefined
+          ? "Issuing certificate as Secret does not exist"
+          : `Issuing certificate as Secret was previously issued by "Issuer.cert-manager.io/${former}"`;
+      if (!isPending({ status })) report("False", why);
       return;
     }
     const usages = (spec.usages ?? []).flatMap((one): Usage[] =>
@@ -82,17 +91,17 @@ export class ModelCertManager {
       Object.entries(files).map(([file, text]) => [file, Buffer.from(text).toString("base64")]),
     );
     const path = `/api/v1/namespaces/${namespace}/secrets`;
-    const there = server.list(secrets).some((one) => one.metadata.name === spec.secretName);
-    if (there) {
+    const annotations = { "cert-manager.io/certificate-name": name, [ISSUER_NAME]: spec.issuerRef.name };
+    if (secretOf(server, spec.secretName)) {
       const to = `${path}/${spec.secretName}`;
       const contentType = "application/merge-patch+json";
-      server.handle({ method: "PATCH", path: to, contentType, body: { data } });
+      server.handle({ method: "PATCH", path: to, contentType, body: { metadata: { annotations }, data } });
     } else {
       const about = {
         name: spec.secretName,
         namespace,
         labels: spec.secretTemplate?.labels,
-        annotations: { "cert-manager.io/certificate-name": name },
+        annotations,
       };
       const body = { apiVersion: "v1", kind: "Secret", metadata: about, type: "kubernetes.io/tls", data };
       server.handle({ method: "POST", path, body });
@@ -104,4 +113,12 @@ export class ModelCertManager {
 /** By somebody who wants another one before it is due, as `cmctl renew` does. */
 function isAsked({ status }: Pick<Certificate, "status">): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === "Issuing" && is === "True") ?? false;
+}
+
+function isPending({ status }: Pick<Certificate, "status">): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "False") ?? false;
+}
+
+function secretOf(server: ModelServer, name: string) {
+  return server.list(secrets).find(({ metadata }) => metadata.name === name);
 }

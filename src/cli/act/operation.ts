@@ -9,7 +9,7 @@ import { noSuch } from "../target/choose.ts";
 import type { ClusterObject, OperationObject, Target } from "../target/target.ts";
 import { Progress, until } from "./progress.ts";
 import { printResult } from "./result.ts";
-import { unseen } from "./settled.ts";
+import { heldByPause, unseen } from "./settled.ts";
 
 /** Long enough to be looked at, so that finished ones do not pile up. */
 const KEPT_SECONDS = 86_400;
@@ -52,6 +52,10 @@ export async function runOperation(
   if (flags["no-wait"])
     return await printResult(io, flags, `${what}: operation ${name} created. See: ${show}`, created);
   new Progress(io).say(`${what} (operation ${name})`);
+  const cluster = await target.cluster(String(operation.spec["cluster"]));
+  // The operator rejects a restore then, and says so in the operation.
+  if (cluster.spec.paused && operation.spec["restore"] === undefined)
+    throw heldByPause(target, cluster, `operation ${name} is recorded`);
   const end = await followed(io, flags, target, created);
   const { phase = "", reason = "", message = "" } = end.status ?? {};
   if (phase !== "Succeeded")

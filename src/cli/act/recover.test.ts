@@ -10,7 +10,7 @@ function lost(): FakeTarget {
   const recovery = {
     plan: PLAN,
     survivor: "demo-2",
-    message: "Demo-2 would be taken as the whole cluster.",
+    message: "demo-2 would be taken as the whole cluster.",
     revision: { least: 80, most: 90 },
     members: [{ name: "demo-2", data: "Found" as const, term: 3, index: 100 }],
   };
@@ -41,4 +41,42 @@ test("without a plan, with another one, and without the hash of the one that was
   const unasked = await command(target, "recover quorum demo");
   assert.equal(unasked.code, 6);
   assert.deepEqual([...target.created, ...none.created], []);
+});
+
+test("the hash of an alternative, or the spec's preference, restores that instead, tied to the plan it replaces", async () => {
+  const OTHER = "0123456789abcdef";
+  const target = lost();
+  const prefer = (preferred: "Survivor" | "Snapshot" | "PointInTime") => {
+    target.objects = target.objects.map((cluster) => {
+      const { recovery } = cluster.status ?? {};
+      if (!recovery) return cluster;
+      const snapshot = { name: "nightly-1", revision: 70, plan: OTHER };
+      const pointInTime = { schedule: "nightly", revision: 79, plan: "fedcba9876543210" };
+      const plan = { ...recovery, preferred, snapshot, pointInTime };
+      return { ...cluster, status: { ...cluster.status, clusterID: "c0ffee", recovery: plan } };
+    });
+  };
+  prefer("Survivor");
+  const { code, err } = await command(target, `recover quorum demo --plan ${OTHER} --yes`);
+  assert.equal(code, 0, err);
+  assert.match(
+    err,
+    /Instead of it, EtcdSnapshot nightly-1 can be restored: revision 70.*plan 0123456789abcdef\./,
+  );
+  const restore = { snapshot: "nightly-1", recovery: PLAN, approve: OTHER };
+  assert.deepEqual(target.created[0]?.spec["restore"], restore);
+  prefer("PointInTime");
+  const shown = await command(target, "recover quorum demo --dry-run");
+  assert.match(
+    shown.err,
+    /Preferred by spec\.recovery\.prefer, what EtcdSnapshotSchedule nightly has recorded/,
+  );
+  assert.equal((await command(target, "recover quorum demo --plan fedcba9876543210 --yes")).code, 0);
+  assert.deepEqual(target.created.at(-1)?.spec["restore"], {
+    pointInTime: { revision: 79, schedule: "nightly", clusterID: "c0ffee" },
+    recovery: PLAN,
+    approve: "fedcba9876543210",
+  });
+  assert.equal((await command(target, `recover quorum demo --plan ${PLAN} --yes`)).code, 0);
+  assert.deepEqual(target.created.at(-1)?.spec["recoverQuorum"], { approve: PLAN });
 });

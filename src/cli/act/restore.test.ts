@@ -1,7 +1,7 @@
 /** `restore` on a target in memory: nothing but the plan that was read is approved. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { restorePlan } from "../../core/assess/restore-plan.ts";
+import { pointPlan, restorePlan } from "../../core/assess/restore-plan.ts";
 import { command, demo, FakeTarget } from "../testing/fake-target.ts";
 
 const SOURCE = { s3: { bucket: "backups", key: "prod/demo.db" } };
@@ -77,4 +77,40 @@ test("on one machine a file that is not there is said at once, and no plan is ma
     /there is no snapshot \/nowhere\/none\.db\. List what there is: .* snapshot ls \/nowhere\//,
   );
   assert.doesNotMatch(err, /Plan/);
+});
+
+test("with --at-time or --at-revision the name is that of a schedule or a folder, and the plan is of the point", async () => {
+  const { target } = running();
+  const destination = { s3: { bucket: "backups", prefix: "prod", credentialsSecret: "store" } };
+  const spec = { cluster: "demo", schedule: "@daily", destination, incremental: {} };
+  target.schedules.set("nightly", { metadata: { name: "nightly" }, spec });
+  const [{ metadata, spec: { version }, status } = demo()] = target.objects;
+  const cluster = { uid: metadata.uid ?? "", clusterID: status?.clusterID, version };
+  const time = "2026-11-17T08:29:00.000Z";
+  const plan = pointPlan(cluster, { destination, pointInTime: { time } });
+  const line = `restore nightly demo --at-time 2026-11-17T09:29:00+01:00`;
+  const named = await command(target, `${line} --plan ${plan} --yes`);
+  assert.equal(named.code, 0, named.err);
+  assert.match(named.err, /by the state at 2026-11-17T08:29:00\.000Z, as recorded in s3:\/\/backups\/prod\//);
+  const asked = { pointInTime: { time, schedule: "nightly" }, approve: plan };
+  assert.deepEqual(target.created[0]?.spec["restore"], asked);
+  const folder = "restore s3://backups/prod/ demo --credentials-secret store --at-revision 2500";
+  const other = pointPlan(cluster, { destination, pointInTime: { revision: 2500 } });
+  assert.equal((await command(target, `${folder} --plan ${other} --yes`)).code, 0);
+  assert.deepEqual(target.created[1]?.spec["restore"], {
+    pointInTime: { revision: 2500, destination },
+    approve: other,
+  });
+  const unknown = await command(target, `restore weekly demo --at-revision 7 --plan ${plan} --yes`);
+  assert.equal(unknown.code, 3);
+  assert.match(unknown.err, /there is no EtcdSnapshotSchedule weekly: name one, or the folder/);
+  for (const wrong of [
+    `${line} --at-revision 7`,
+    `${line} --checksum ${"a".repeat(64)}`,
+    `${line} --key-secret key`,
+    "restore nightly demo --at-revision 0",
+    "restore nightly demo --at-time yesterday",
+    "restore nightly demo --cluster-id abc",
+  ])
+    assert.equal((await command(target, `${wrong} --plan ${plan} --yes`)).code, 2, wrong);
 });

@@ -10,7 +10,13 @@ export type Goal = (cluster: ClusterObject) => boolean;
 
 export const isReady: Goal = ({ status }) => findCondition(status?.conditions, "Ready")?.status === "True";
 export const isHibernated: Goal = ({ status }) => status?.phase === "Hibernated";
-export const isPaused: Goal = ({ status }) => findCondition(status?.conditions, "Ready")?.reason === "Paused";
+/** Its Ready may have another reason: a pause says nothing about whether the cluster serves. */
+export const isPaused: Goal = ({ status }) => status?.phase === "Paused";
+
+/** What a cluster comes to when its spec is carried out: a hibernated one is never Ready. */
+export function goalOf({ spec }: ClusterObject): Goal {
+  return spec.replicas === 0 ? isHibernated : isReady;
+}
 
 /** The cluster as it was when it reached its goal. */
 export async function settled(
@@ -31,6 +37,7 @@ export async function settled(
       const now = await target.cluster(name);
       if (now.metadata.uid !== uid)
         throw new CommandError(EXIT.failed, `${name} was deleted while the command waited for it`);
+      if (now.spec.paused && goal !== isPaused) throw heldByPause(target, now, "the change is recorded");
       const { status } = now;
       if ((status?.observedGeneration ?? -1) < generation) return { doing: unseen(target) };
       if (goal(now)) return { done: now };
@@ -40,6 +47,18 @@ export async function settled(
       return { ...(status?.message !== undefined && { doing: status.message }) };
     },
     goesOn,
+  );
+}
+
+/** What was asked for waits for a person, for as long as they want: not a matter of a time limit. */
+export function heldByPause(
+  { command, flags }: Pick<Target, "command" | "flags">,
+  { metadata: { name } }: ClusterObject,
+  what: string,
+): CommandError {
+  return new CommandError(
+    EXIT.failed,
+    `${name} is paused: ${what}, and nothing is done until the pause ends. End it with: ${command} resume ${name}${flags}`,
   );
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sourceOf } from "./source.ts";
+import { folderOf, sourceOf } from "./source.ts";
 
 const NONE = {
   endpoint: undefined,
@@ -36,4 +36,19 @@ test("a folder, an unknown scheme and flags of another store are refused", () =>
   assert.throws(() => of("gs://b/a.db", { region: "eu" }), /--region cannot be used/);
   assert.throws(() => of("pvc://b/a.db", { "ca-secret": "ca" }), /--ca-secret cannot be used/);
   assert.throws(() => of("a.db", { endpoint: "http://a" }), /--endpoint cannot be used/);
+});
+
+test("a URI or a path becomes the folder of recorded changes", () => {
+  const folder = (text: string, flags: Partial<Record<keyof typeof NONE, string>> = {}) =>
+    folderOf(text, { ...NONE, ...flags }, "/here");
+  assert.deepEqual(folder("s3://b/prod/etcd/", { region: "eu" }), {
+    s3: { bucket: "b", prefix: "prod/etcd", region: "eu" },
+  });
+  assert.deepEqual(folder("gs://b"), { gcs: { bucket: "b" } });
+  assert.deepEqual(folder("azblob://c/prod", { account: "acc" }), {
+    azure: { account: "acc", container: "c", prefix: "prod" },
+  });
+  assert.deepEqual(folder("pvc://backups/"), { pvc: { claimName: "backups" } });
+  assert.deepEqual(folder("pvc://backups/prod"), { pvc: { claimName: "backups", path: "prod" } });
+  assert.deepEqual(folder("./backups/"), { file: { path: "/here/backups" } });
 });

@@ -1,7 +1,8 @@
-/** A snapshot that a person names by its URI or path, as the source of a restore. */
+/** A snapshot, or a folder of them, that a person names by its URI or path, for a restore. */
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RestoreSource } from "../../api/bootstrap.ts";
+import type { Destination } from "../../api/destination.ts";
 import type { Flags, ValuesOf } from "../flag.ts";
 import { UsageError } from "../io.ts";
 
@@ -63,4 +64,24 @@ export function sourceOf(text: string, flags: ValuesOf<typeof SOURCE_FLAGS>, cwd
         `${text}: name a snapshot in s3://, gs:// or azblob://, pvc:// on Kubernetes, or a file`,
       );
   }
+}
+
+/** A folder is where an object in it would be. */
+export function folderOf(text: string, flags: ValuesOf<typeof SOURCE_FLAGS>, cwd: string): Destination {
+  const { s3, gcs, azure, pvc, file } = sourceOf(`${text.replace(/\/+$/, "")}/name`, flags, cwd);
+  const prefixed = <T extends { readonly key: string }>({ key, ...reached }: T) => {
+    const prefix = parentOf(key);
+    return { ...reached, ...(prefix !== undefined && { prefix }) };
+  };
+  if (s3) return { s3: prefixed(s3) };
+  if (gcs) return { gcs: prefixed(gcs) };
+  if (azure) return { azure: prefixed(azure) };
+  if (!pvc) return { file: { path: path.dirname(file?.path ?? "/") } };
+  const folder = parentOf(pvc.path);
+  return { pvc: { claimName: pvc.claimName, ...(folder !== undefined && { path: folder }) } };
+}
+
+function parentOf(name: string): string | undefined {
+  const folder = path.posix.dirname(name);
+  return folder === "." ? undefined : folder;
 }

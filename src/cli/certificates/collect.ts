@@ -120,9 +120,14 @@ async function fromSecrets(target: KubeTarget, cluster: ClusterObject, io: CliIo
             : [{ where: `${secret}/${file}`, text: Buffer.from(data, "base64").toString("utf8") }];
         });
       } catch (error) {
-        const told = explained(error, { verb: "get", resource: "secrets", namespace, server: target.server });
-        if (!isReason(error, "Forbidden")) throw told;
-        denied ??= told;
+        const described = explained(error, {
+          verb: "get",
+          resource: "secrets",
+          namespace,
+          server: target.server,
+        });
+        if (!isReason(error, "Forbidden")) throw described;
+        denied ??= described;
         return [{ where: secret, text: undefined, reason: "you may not get this Secret" }];
       }
     }),

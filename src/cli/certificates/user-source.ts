@@ -5,7 +5,7 @@
 import type { EtcdUser } from "../../api/etcd-user.ts";
 import { userSecretName } from "../../api/etcd-user.ts";
 import { isReason } from "../../kube/errors.ts";
-import type { KubeObject, Resource } from "../../kube/resources.ts";
+import { isOwnedBy, type KubeObject, type Resource } from "../../kube/resources.ts";
 import { AuthStore } from "../../local/auth-store.ts";
 import { Authorities } from "../../local/authorities.ts";
 import { thisMachine } from "../../local/machine.ts";
@@ -83,7 +83,7 @@ class KubeUsers implements UserSource {
     const [certificate, key, ca] = ["tls.crt", "tls.key", "ca.crt"].map(
       (file) => secret && textIn(secret, file),
     );
-    const isOf = secret?.metadata?.ownerReferences?.some(({ uid }) => uid === metadata.uid);
+    const isOf = secret !== undefined && isOwnedBy(secret, metadata.uid ?? "");
     return certificate && key && ca && isOf ? { certificate, key, ca } : undefined;
   }
 

@@ -1,8 +1,6 @@
 /** The command line of the built-in client: etcdctl's own words, as far as they are understood here. */
-import { parseArgs, type ParseArgsConfig } from "node:util";
 import { UsageError } from "../io.ts";
-
-type Options = NonNullable<ParseArgsConfig["options"]>;
+import { parseFlags, type Options } from "../parse.ts";
 
 export interface CommandShape {
   /** As in etcdctl's help. */
@@ -67,7 +65,7 @@ export function parseCall(given: readonly string[]): EtcdctlCall {
   const { usage, options, least, most }: CommandShape = COMMANDS[command];
   let parsed;
   try {
-    parsed = parseArgs({ args: [...given], options: { ...options, ...GLOBAL }, allowPositionals: true });
+    parsed = parseFlags(given, { ...options, ...GLOBAL });
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\nThe built-in client takes: ${usage}`);
   }

@@ -3,22 +3,23 @@ import { createCluster, checkDirectory } from "../../local/create.ts";
 import { checkManifest } from "../../local/change.ts";
 import { Lock } from "../../local/lock.ts";
 import { thisMachine } from "../../local/machine.ts";
-import { warningsOf, type Change, type Done } from "../../local/operations.ts";
+import { warningsOf, type Change } from "../../local/operations.ts";
+import type { Done } from "../../local/verb.ts";
 import { commandOf } from "../called.ts";
 import { UsageError, type CliIo } from "../io.ts";
 import { changeOptions, readChange } from "./change.ts";
 import { haveEtcd } from "./installing.ts";
 import { print, warn } from "./output.ts";
-import { exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
+import { exactly, parse, placeOf, type Place } from "./place.ts";
 import { call, hasController } from "./session.ts";
+import { ending } from "./usage.ts";
 
 export const summary = "apply an EtcdCluster manifest";
 export const usage = (command: string): string => `Usage: ${command} local apply -f <file> [options]
 
 Options:
   -f, --file <file>       EtcdCluster manifest; - reads standard input
-${placeUsage}
-`;
+${ending(command, ["Apply a manifest", "apply -f cluster.yaml"], ["A manifest from standard input", "apply -f - --name demo"])}`;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, { file: changeOptions.file });

@@ -1,8 +1,9 @@
 /** `quorate local approve <word>`: lets a step go on that waits for a person. */
 import type { CliIo } from "../io.ts";
 import { print } from "./output.ts";
-import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { exactly, parse, placeOf } from "./place.ts";
 import { call } from "./session.ts";
+import { ending } from "./usage.ts";
 
 export const summary =
   "approve a rollout, a step for a member that cannot be reached, or restored older data";
@@ -13,8 +14,7 @@ OnApproval), a step for a member that the controller cannot reach, such as repla
 by hand and is older than what was seen before, such as accept-data-48211.
 
 Options:
-${placeUsage}
-`;
+${ending(command, ["Approve the rollout with this hash", "approve 1f0c93ab"], ["Approve the replacement of an unreachable member", "approve replace-etcd-3"])}`;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, {});

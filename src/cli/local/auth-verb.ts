@@ -1,5 +1,5 @@
 /** `quorate local user` and `quorate local role`: EtcdUsers and EtcdRoles of a cluster on this machine. */
-import type { ObjectKind } from "../../core/auth/diff.ts";
+import type { ObjectKind } from "../../core/auth/facts.ts";
 import type { AuthObject } from "../../local/auth-store.ts";
 import { runObjectVerb } from "./object-verb.ts";
 import { call } from "./session.ts";

@@ -5,8 +5,9 @@ import { sleep } from "../../seams/clock.ts";
 import { commandOf } from "../called.ts";
 import type { CliIo } from "../io.ts";
 import { print } from "./output.ts";
-import { exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
+import { exactly, parse, placeOf, type Place } from "./place.ts";
 import { call, hasController } from "./session.ts";
+import { ending } from "./usage.ts";
 
 export const summary =
   "delete the cluster; its data is retained unless spec.storage.retention.onDelete is Delete";
@@ -16,8 +17,7 @@ Stops all members and deletes the cluster. Its volumes are retained, unless the 
 storage.retention.onDelete to Delete.
 
 Options:
-${placeUsage}
-`;
+${ending(command, ["Delete the cluster demo", "delete --name demo"])}`;
 
 const LONGEST_DELETION_MS = 120_000;
 const POLL_MS = 50;

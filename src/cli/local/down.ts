@@ -2,8 +2,9 @@
 import { sleep } from "../../seams/clock.ts";
 import type { CliIo } from "../io.ts";
 import { print } from "./output.ts";
-import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { exactly, parse, placeOf } from "./place.ts";
 import { call, hasController } from "./session.ts";
+import { ending } from "./usage.ts";
 
 export const summary = "stop the cluster; its data is retained";
 export const usage = (command: string): string => `Usage: ${command} local down [options]
@@ -11,8 +12,7 @@ export const usage = (command: string): string => `Usage: ${command} local down 
 Stops the members gracefully, then the controller. Works without a running controller too.
 
 Options:
-${placeUsage}
-`;
+${ending(command, ["Stop the cluster; the next up continues with its data", "down"])}`;
 
 const LONGEST_STOP_MS = 60_000;
 const POLL_MS = 50;

@@ -1,17 +1,17 @@
 /** `quorate local env`: what etcdctl needs to find the cluster, for `eval`. */
 import { Refused } from "../../local/operations.ts";
 import type { CliIo } from "../io.ts";
-import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { exactly, parse, placeOf } from "./place.ts";
 import { print } from "./output.ts";
 import { clientEnvironment, exportLines } from "./report.ts";
 import { call } from "./session.ts";
+import { ending } from "./usage.ts";
 
 export const summary = "print environment variables for etcdctl";
 export const usage = (command: string): string => `Usage: eval "$(${command} local env)"
 
 Options:
-${placeUsage}
-`;
+${ending(command, ["Show the variables", "env"], ["As JSON, for a program", "env -o json"])}`;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, {});

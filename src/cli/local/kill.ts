@@ -7,6 +7,10 @@ const verb = memberVerb({
   summary: "kill a member (SIGKILL); it is restarted",
   about: `Kills the member as the OOM killer would. It keeps its data, so it is restarted immediately
 and catches up.`,
+  examples: [
+    ["Kill etcd-1 in the cluster of the default name", "kill etcd-1"],
+    ["See it come back", "status"],
+  ],
 });
 
 export const { summary, usage } = verb;

@@ -2,9 +2,10 @@
 import type { OperationName } from "../../local/server.ts";
 import { commandOf } from "../called.ts";
 import type { Verb } from "../io.ts";
-import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { exactly, parse, placeOf } from "./place.ts";
 import { print } from "./output.ts";
 import { call } from "./session.ts";
+import { ending, type LocalExample } from "./usage.ts";
 
 type MemberOperation = Extract<
   OperationName,
@@ -15,6 +16,7 @@ export function memberVerb(about: {
   readonly verb: MemberOperation;
   readonly summary: string;
   readonly about: string;
+  readonly examples: readonly [LocalExample, ...LocalExample[]];
 }): Verb {
   return {
     summary: about.summary,
@@ -23,8 +25,7 @@ export function memberVerb(about: {
 ${about.about}
 
 Options:
-${placeUsage}
-`,
+${ending(command, ...about.examples)}`,
     run: async (args, io) => {
       const { values, positionals } = parse(args, {});
       const place = placeOf(values, io);

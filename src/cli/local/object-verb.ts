@@ -1,13 +1,15 @@
 /** What verbs about resources of a cluster on this machine share: apply manifests, list and delete them. */
 import { parseAllDocuments } from "yaml";
-import type { Done } from "../../local/operations.ts";
+import type { Done } from "../../local/verb.ts";
 import { commandOf } from "../called.ts";
 import { UsageError, type CliIo } from "../io.ts";
+import { oneOf } from "../parse.ts";
 import { table } from "../table.ts";
 import { readText } from "./change.ts";
 import { print, warn } from "./output.ts";
-import { exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
+import { exactly, parse, placeOf, type Place } from "./place.ts";
 import { hasController } from "./session.ts";
+import { ending } from "./usage.ts";
 
 export interface ObjectVerb<T> {
   /** Of `quorate local <word>`. */
@@ -31,12 +33,7 @@ Options of apply:
   -f, --file <file>       ${kind} manifests, one or more; - reads standard input
 
 Options:
-${placeUsage}
-
-Examples:
-  ${command} local ${word} apply -f ${word}s.yaml
-  ${command} local ${word} list
-`;
+${ending(command, [`Apply what a file holds`, `${word} apply -f ${word}s.yaml`], [`How they are`, `${word} list`])}`;
 }
 
 const options = { file: { type: "string", short: "f" } } as const;
@@ -67,7 +64,7 @@ export function runObjectVerb<T>(data: ObjectVerb<T>) {
     throw new UsageError(
       verb === ""
         ? "missing: apply, list or delete"
-        : `unknown verb ${JSON.stringify(verb)}: use apply, list or delete`,
+        : `unknown verb ${JSON.stringify(verb)}: ${oneOf(verb, ["apply", "list", "delete"])}`,
     );
   };
 }

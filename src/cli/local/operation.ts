@@ -5,10 +5,12 @@ import { OPERATIONS, type OperationName } from "../../api/status-words.ts";
 import type { EtcdOperation } from "../../api/etcd-operation.ts";
 import { commandOf } from "../called.ts";
 import { UsageError, type CliIo } from "../io.ts";
+import { oneOf } from "../parse.ts";
 import { table } from "../table.ts";
 import { print } from "./output.ts";
-import { exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
+import { exactly, parse, placeOf, type Place } from "./place.ts";
 import { call, hasController } from "./session.ts";
+import { ending } from "./usage.ts";
 
 export const summary = "create, list or delete tasks that run once, such as a defragmentation";
 export const usage = (command: string): string => `Usage: ${command} local operation create <task> [options]
@@ -30,14 +32,13 @@ Options of create:
       --ttl <seconds>     delete the operation so long after it has finished
 
 Options:
-${placeUsage}
-
-Examples:
-  ${command} local operation create defragment
-  ${command} local operation create moveLeader --member etcd-2
-  ${command} local operation create compact --retain 1000 --ttl 3600
-  ${command} local operation create rotateCertificates --ca
-`;
+${ending(
+  command,
+  ["Defragment all members", "operation create defragment"],
+  ["Let etcd-2 lead", "operation create moveLeader --member etcd-2"],
+  ["Keep 1000 revisions, and the operation for an hour", "operation create compact --retain 1000 --ttl 3600"],
+  ["Rotate the CAs too", "operation create rotateCertificates --ca"],
+)}`;
 
 const options = {
   as: { type: "string" },
@@ -69,7 +70,7 @@ export async function run(args: string[], io: CliIo): Promise<number> {
   throw new UsageError(
     verb === ""
       ? "missing: create, list or delete"
-      : `unknown verb ${JSON.stringify(verb)}: use create, list or delete`,
+      : `unknown verb ${JSON.stringify(verb)}: ${oneOf(verb, ["create", "list", "delete"])}`,
   );
 }
 
@@ -88,7 +89,7 @@ async function create(place: Place, io: CliIo, task: string, values: Values): Pr
     metadata: name === undefined ? { generateName: prefix } : { name },
     spec: {
       cluster: cluster.metadata.name,
-      [task]: parameters(task, values),
+      [task]: parameters(task, values, io),
       ...(ttl !== undefined && { ttlSecondsAfterFinished: number("--ttl", ttl) }),
     },
   });
@@ -118,14 +119,14 @@ const TAKES: Readonly<Record<OperationName, readonly Flag[]>> = {
   collectReport: [],
 };
 
-function parameters(task: OperationName, values: Values): object {
+function parameters(task: OperationName, values: Values, io: CliIo): object {
   for (const flag of FLAGS)
     if (values[flag] !== undefined && !TAKES[task].includes(flag))
       throw new UsageError(`--${flag} cannot be used with ${task}`);
   const { member: members = [], revision, retain, plan } = values;
   if (task === "restore")
     throw new UsageError(
-      "restore replaces all data, so it shows a plan first: quorate restore <snapshot> --local",
+      `restore replaces all data, so it shows a plan first: ${commandOf(io)} restore <snapshot> --local`,
     );
   if (task === "recoverQuorum") {
     if (plan === undefined) throw new UsageError("recoverQuorum needs --plan <hash>");

@@ -3,9 +3,9 @@
  */
 import os from "node:os";
 import path from "node:path";
-import { parseArgs, type ParseArgsConfig } from "node:util";
 import { layout, type Layout } from "../../local/layout.ts";
 import { UsageError, type CliIo } from "../io.ts";
+import { parseFlags, type Options } from "../parse.ts";
 
 export const DEFAULT_NAME = "etcd";
 
@@ -19,7 +19,7 @@ const placeOptions = {
   name: { type: "string" },
   dir: { type: "string" },
   output: { type: "string", short: "o" },
-} as const satisfies ParseArgsConfig["options"];
+} as const satisfies Options;
 
 export interface Place {
   /** As given; the cluster in the directory may have another one. */
@@ -28,20 +28,12 @@ export interface Place {
   readonly json: boolean;
 }
 
-type Options = NonNullable<ParseArgsConfig["options"]>;
-type Values<O extends Options> = ReturnType<
-  typeof parseArgs<{ options: O; allowPositionals: true }>
->["values"];
+type Values<O extends Options> = ReturnType<typeof parseFlags<O>>["values"];
 
 /** Parses a verb's arguments together with those of the place. */
 export function parse<O extends Options>(args: string[], options: O) {
-  try {
-    const all = { ...placeOptions, ...options };
-    const { values, positionals } = parseArgs({ args, options: all, allowPositionals: true });
-    return { values: values as Values<O & typeof placeOptions>, positionals };
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
+  const { values, positionals } = parseFlags(args, { ...placeOptions, ...options });
+  return { values: values as Values<O & typeof placeOptions>, positionals };
 }
 
 interface PlaceValues {

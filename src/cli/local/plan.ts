@@ -1,9 +1,10 @@
 /** `quorate local plan`: what would happen if this were applied; nothing is changed. */
 import type { CliIo } from "../io.ts";
 import { changeOptions, changeUsage, readChange } from "./change.ts";
-import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { exactly, parse, placeOf } from "./place.ts";
 import { print } from "./output.ts";
 import { call } from "./session.ts";
+import { ending } from "./usage.ts";
 
 export const summary = "show the steps that a change would take, without making it";
 export const usage = (
@@ -14,8 +15,7 @@ Without a change, it shows the remaining steps of the current one.
 
 Options:
 ${changeUsage}
-${placeUsage}
-`;
+${ending(command, ["The remaining steps", "plan"], ["What scaling to five would take", "plan --replicas 5"], ["What a manifest would change", "plan -f cluster.yaml"])}`;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, changeOptions);

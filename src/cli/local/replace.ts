@@ -6,6 +6,7 @@ const verb = memberVerb({
   verb: "replace",
   summary: "replace a member with a new one",
   about: `A new member joins as a learner and is promoted, then the old one is removed.`,
+  examples: [["Replace etcd-1 in the cluster demo", "replace etcd-1 --name demo"]],
 });
 
 export const { summary, usage } = verb;

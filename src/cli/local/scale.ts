@@ -2,7 +2,8 @@
 import type { CliIo } from "../io.ts";
 import { applyChange } from "./apply.ts";
 import { wholeNumber } from "./change.ts";
-import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { exactly, parse, placeOf } from "./place.ts";
+import { ending } from "./usage.ts";
 
 export const summary = "change the number of voting members; 0 hibernates";
 export const usage = (command: string): string => `Usage: ${command} local scale <replicas> [options]
@@ -11,8 +12,7 @@ New members join as learners and are promoted one at a time; members are removed
 0 hibernates the cluster: all members stop, and all data is retained.
 
 Options:
-${placeUsage}
-`;
+${ending(command, ["Five voting members", "scale 5"], ["Hibernate the cluster demo", "scale 0 --name demo"])}`;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, {});

@@ -9,7 +9,7 @@ export const summary = "apply, list or delete schedules of snapshots";
 export const usage = objectUsage(
   "schedule",
   kind,
-  "While a controller runs, it takes a snapshot at each time of the schedule, deletes what the retention does not\nkeep, and takes one before members move to another minor version. Of the times that passed while none ran, the\nlast one is made up for.",
+  "While a controller runs, it takes a snapshot at each time of the schedule, deletes what the retention does not\nkeep, and takes one before members move to another minor version. Of the times that passed while none ran, only\nthe last missed one is taken, when a controller runs again.",
 );
 export const run = runObjectVerb<EtcdSnapshotSchedule>({
   word: "schedule",

@@ -3,11 +3,14 @@
  */
 import { currentHolder } from "../../local/lock.ts";
 import { thisMachine } from "../../local/machine.ts";
-import { operations, Refused, type Subject } from "../../local/operations.ts";
-import { callController } from "../../local/remote.ts";
+import { operations } from "../../local/operations.ts";
+import { NotFound } from "../../local/refused.ts";
+import { callController, RemoteError } from "../../local/remote.ts";
+import type { Subject } from "../../local/verb.ts";
 import type { OperationName } from "../../local/server.ts";
 import { withDirectory } from "../../local/subject.ts";
 import { commandOf } from "../called.ts";
+import { CommandError, EXIT } from "../exit.ts";
 import type { CliIo } from "../io.ts";
 import type { Place } from "./place.ts";
 
@@ -31,13 +34,21 @@ export async function call<N extends OperationName>(
 ): Promise<Result<N>> {
   const machine = thisMachine(io);
   const { layout } = place;
-  if ((await machine.seams.disk.stat(layout.cluster)) === undefined) throw noCluster(place, io);
+  await requireCluster(place, io);
   const holder = await currentHolder(layout, machine.seams);
-  if (holder && holder.socket !== "") {
-    return await callController(holder.socket, operation, argument, io.signal);
-  }
   const run = operations[operation] as (subject: Subject, argument: unknown) => Promise<Result<N>>;
-  return await withDirectory(layout, machine, !READING.has(operation), (subject) => run(subject, argument));
+  try {
+    return holder && holder.socket !== ""
+      ? await callController(holder.socket, operation, argument, io.signal)
+      : await withDirectory(layout, machine, !READING.has(operation), (subject) => run(subject, argument));
+  } catch (error) {
+    if (isNotFound(error)) throw new CommandError(EXIT.notFound, error.message, { cause: error });
+    throw error;
+  }
+}
+
+function isNotFound(error: unknown): error is Error {
+  return error instanceof NotFound || (error instanceof RemoteError && error.kind === "NotFound");
 }
 
 /** Is anybody there to carry out what was stored? */
@@ -46,6 +57,8 @@ export async function hasController(place: Place, io: CliIo): Promise<boolean> {
   return holder !== undefined && holder.socket !== "";
 }
 
-function noCluster({ layout }: Place, io: CliIo): Error {
-  return new Refused(`there is no cluster in ${layout.dir}. Start one with: ${commandOf(io)} local up`);
+export async function requireCluster({ layout }: Place, io: CliIo): Promise<void> {
+  if ((await thisMachine(io).seams.disk.stat(layout.cluster)) !== undefined) return;
+  const next = `Start one with: ${commandOf(io)} local up`;
+  throw new CommandError(EXIT.notFound, `there is no cluster in ${layout.dir}. ${next}`);
 }

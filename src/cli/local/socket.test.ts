@@ -38,5 +38,5 @@ test("a directory that others can enter, or that is a link, is not used for the 
   await assert.rejects(socketPath(LONG, undefined, open), DirectoryRefused);
   const linked = temporary(t);
   symlinkSync(open, ownFolder(linked));
-  await assert.rejects(socketPath(LONG, undefined, linked), /nobody else can enter.*Remove it/);
+  await assert.rejects(socketPath(LONG, undefined, linked), /only you can enter.*Remove it/);
 });

@@ -5,7 +5,7 @@
 import { lstat, mkdir } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { shortHash } from "../../core/hash.ts";
+import { shortHash } from "../../core/template/hash.ts";
 import { DirectoryRefused } from "../../local/create.ts";
 
 /** Unix sockets have short names: 107 bytes on Linux, 103 elsewhere. */
@@ -26,7 +26,7 @@ export async function socketPath(
   const found = await lstat(folder);
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0)
     throw new DirectoryRefused(
-      `${folder} must be a directory of yours that nobody else can enter, because the controller's socket goes there. Remove it, set XDG_RUNTIME_DIR to a private directory, or use a shorter --dir`,
+      `${folder} must be a directory that only you can enter, because the controller's socket goes there. Remove it, set XDG_RUNTIME_DIR to a private directory, or use a shorter --dir`,
     );
   return path.join(folder, `${shortHash(dir)}.sock`);
 }

@@ -7,6 +7,7 @@ const verb = memberVerb({
   summary: "stop a member gracefully (SIGTERM); it is restarted",
   about: `The member hands over leadership and stops; it is then restarted, because it is meant to run.
 To stop the whole cluster, use the verb down.`,
+  examples: [["Restart etcd-1 gracefully", "stop etcd-1"]],
 });
 
 export const { summary, usage } = verb;

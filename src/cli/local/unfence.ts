@@ -6,6 +6,7 @@ const verb = memberVerb({
   verb: "unfence",
   summary: "let clients and leadership return to a fenced member",
   about: `\`local env\` lists the member again, and it may lead.`,
+  examples: [["Give etcd-1 back to clients", "unfence etcd-1"]],
 });
 
 export const { summary, usage } = verb;

@@ -17,9 +17,10 @@ import { UsageError, type CliIo } from "../io.ts";
 import { changeOptions, changeUsage, readChange } from "./change.ts";
 import { haveEtcd } from "./installing.ts";
 import { warn } from "./output.ts";
-import { DEFAULT_NAME, exactly, parse, placeOf, placeUsage, type Place } from "./place.ts";
+import { DEFAULT_NAME, exactly, parse, placeOf, type Place } from "./place.ts";
 import { socketPath } from "./socket.ts";
 import { createView } from "./view.ts";
+import { ending } from "./usage.ts";
 
 export const summary = "run a cluster on this machine, in the foreground; Ctrl-C stops it";
 export const usage = (
@@ -29,12 +30,11 @@ export const usage = (
 Runs an etcd cluster as processes on this machine, with TLS, and repairs it. The next \`up\` reuses
 its data. Without -f it starts the existing cluster, or creates one of three members.
 
+While it runs, from another terminal: ${command} local status, kill, wipe, scale, upgrade, plan, why, …
+
 Options:
 ${changeUsage}
-${placeUsage}
-
-While it runs, from another terminal: ${command} local status, kill, wipe, scale, upgrade, plan, why, …
-`;
+${ending(command, ["Three members in the foreground, with the newest etcd 3.6", "up --version 3.6"], ["A second cluster beside it, of one member", "up --name test --replicas 1"], ["The cluster of a manifest", "up -f cluster.yaml"])}`;
 
 const BYTES_PER_MEMBER = 160 * 1024 ** 2;
 

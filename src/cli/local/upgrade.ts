@@ -2,7 +2,8 @@
 import type { CliIo } from "../io.ts";
 import { applyChange } from "./apply.ts";
 import { givenVersion } from "./change.ts";
-import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { exactly, parse, placeOf } from "./place.ts";
+import { ending } from "./usage.ts";
 
 export const summary = "change the etcd version, one member and one minor at a time";
 export const usage = (command: string): string => `Usage: ${command} local upgrade <version> [options]
@@ -11,8 +12,7 @@ A version is 3.6.16, or 3.6 for its newest known patch. A lower minor version is
 etcd supports since 3.6. A change that etcd does not support is rejected with the reason.
 
 Options:
-${placeUsage}
-`;
+${ending(command, ["To the newest patch of 3.6", "upgrade 3.6"], ["To this very version", "upgrade 3.6.16 --name demo"])}`;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, {});

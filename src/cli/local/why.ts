@@ -1,16 +1,16 @@
 /** `quorate local why`: why nothing happens, and what to do about it. */
 import { commandOf } from "../called.ts";
 import type { CliIo } from "../io.ts";
-import { exactly, parse, placeOf, placeUsage } from "./place.ts";
+import { exactly, parse, placeOf } from "./place.ts";
 import { print } from "./output.ts";
 import { call, hasController } from "./session.ts";
+import { ending } from "./usage.ts";
 
 export const summary = "explain what the cluster is waiting for, and what you can do";
 export const usage = (command: string): string => `Usage: ${command} local why [options]
 
 Options:
-${placeUsage}
-`;
+${ending(command, ["What the cluster waits for", "why"], ["Of another cluster, for a script", "why --name demo -o json"])}`;
 
 export async function run(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parse(args, {});

@@ -7,6 +7,10 @@ const verb = memberVerb({
   summary: "kill a member and delete its data; it is replaced",
   about: `Simulates a lost disk. A member that lost its data never rejoins under its old identity: it is
 removed, and a new member joins as a learner and is promoted.`,
+  examples: [
+    ["Lose the disk of etcd-2", "wipe etcd-2"],
+    ["See which member takes its place", "status"],
+  ],
 });
 
 export const { summary, usage } = verb;

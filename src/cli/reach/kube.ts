@@ -148,11 +148,11 @@ async function way(
     const shown = scheme === "https" ? credentials : undefined;
     const namesHere = await checkedMember(open, { serverName, also: HERE, credentials: shown, io });
     const status = cluster.status?.members?.find((one) => one.name === name);
-    let told = false;
+    let isReported = false;
     const port = await localPort(open, (error) => {
       // Once: a client that retries would fill the screen.
-      if (!told && !io.signal.aborted) io.stderr.write(`Warning: ${name}: ${messageOf(error)}\n`);
-      told = true;
+      if (!isReported && !io.signal.aborted) io.stderr.write(`Warning: ${name}: ${messageOf(error)}\n`);
+      isReported = true;
     });
     return { member: name, learner: status?.role === "Learner", serverName, port, namesHere, scheme };
   } catch (error) {
@@ -174,7 +174,7 @@ async function clientCredentials(
   const own = secretNames(name);
   const secret =
     cluster.status?.clientSecret ??
-    (modeOf(cluster.spec.tls, "client") === "Secrets" ? own.operator : own.client);
+    (["Managed", "CertManager"].includes(modeOf(cluster.spec.tls, "client")) ? own.client : own.operator);
   const found = await target.client
     .find(secrets, { namespace, name: secret }, { signal: io.signal })
     .catch((error: unknown) => {

@@ -63,15 +63,12 @@ test("an empty directory and a damaged one say why etcd cannot start from them",
   ]);
 });
 
-test("of several directories the one with the newest last entry knows most: the term before the index", () => {
+test("of several directories the one with the newest last entry has the newest log: the term before the index", () => {
   assert.equal(verdict(data(3, 40)), "");
-  assert.equal(
-    verdict(data(3, 40), data(4, 12), { state: "empty" }),
-    "/data/2 knows most: the last entry of its log is the newest.",
-  );
+  assert.equal(verdict(data(3, 40), data(4, 12), { state: "empty" }), "/data/2 has the newest log.");
   assert.equal(
     verdict(data(3, 40), data(3, 40), data(3, 39)),
-    "/data/1 and /data/2 know most: their logs end with the same entry.",
+    "/data/1 and /data/2 have the newest log: they end with the same entry.",
   );
   assert.equal(
     verdict({ state: "empty" }, { state: "empty" }),

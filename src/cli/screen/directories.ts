@@ -1,4 +1,4 @@
-/** Data directories on the screen: what each holds, and which knows most. */
+/** Data directories on the screen: what each holds, and which has the newest log. */
 import type { Newest } from "../../recovery/compare.ts";
 import type { DirectoryFacts } from "../../recovery/directory.ts";
 import { rows } from "./rows.ts";
@@ -55,8 +55,11 @@ export function newestLine(all: readonly InspectedDirectory[], best: Newest): st
     case "different-clusters":
       return ["", "They are of different clusters, so their logs cannot be compared."];
     case "one":
-      return ["", `${name(best.index)} knows most: the last entry of its log is the newest.`];
+      return ["", `${name(best.index)} has the newest log.`];
     case "several":
-      return ["", `${best.indexes.map(name).join(" and ")} know most: their logs end with the same entry.`];
+      return [
+        "",
+        `${best.indexes.map(name).join(" and ")} have the newest log: they end with the same entry.`,
+      ];
   }
 }

@@ -4,12 +4,15 @@
  */
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import type { Condition } from "../../api/metadata.ts";
-import type { ClusterConditionType } from "../../api/status-words.ts";
+import { BACKED_UP, type ClusterConditionType } from "../../api/status-words.ts";
+import { CONDITION_REASONS } from "../../core/messages/condition-reasons.ts";
 import { REASONS } from "../../core/messages/reasons.ts";
+import { stopped } from "../../core/messages/words.ts";
+import { findCondition } from "../../core/status/condition.ts";
 import type { Explanation, Reason } from "../../core/status/why.ts";
 
 /** The status in which each condition means that all is well. */
-const WELL: Readonly<Record<ClusterConditionType, Condition["status"]>> = {
+const WELL: Readonly<Record<ClusterConditionType | typeof BACKED_UP, Condition["status"]>> = {
   Ready: "True",
   Reconciling: "False",
   Stalled: "False",
@@ -20,10 +23,16 @@ const WELL: Readonly<Record<ClusterConditionType, Condition["status"]>> = {
   AuthReady: "True",
   SpaceLow: "False",
   Corrupt: "False",
+  BackedUp: "True",
 };
 
 /** As the spec wants it, or not known because of something that another condition says. */
-const NOTHING_NEW: ReadonlySet<string> = new Set(["Disabled", "Hibernated", "NotObserved"]);
+const NOTHING_NEW: ReadonlySet<string> = new Set([
+  "Disabled",
+  "Hibernated",
+  "NotObserved",
+  "FirstSnapshotPending",
+]);
 /** Their sentence ends with what to do. */
 const AT_REST: ReadonlySet<string> = new Set(["Paused", "Hibernated"]);
 
@@ -32,12 +41,47 @@ export function conditionsThatMatter(status: EtcdClusterStatus | undefined): Con
   return (status?.conditions ?? []).filter(
     ({ type, status: value, reason }) =>
       Object.hasOwn(WELL, type) &&
-      WELL[type as ClusterConditionType] !== value &&
+      WELL[type as keyof typeof WELL] !== value &&
       (type === "Ready" || !NOTHING_NEW.has(reason)),
   );
 }
 
+/** Backups keep nothing back, so no wait speaks of them: a cluster without good ones would look Healthy. */
+export function withBackups(told: Explanation, status: EtcdClusterStatus | undefined): Explanation {
+  const missing = status?.conditions?.find(({ type }) => type === BACKED_UP);
+  if (missing?.status !== "False") return told;
+  const { reason, message } = missing;
+  const isReady = findCondition(status?.conditions, "Ready")?.status === "True";
+  const next = remedyWithoutLinks(reason);
+  const about: Reason = {
+    reason,
+    message,
+    ...(next !== undefined && { next }),
+    ...(isReady && { inSummary: true }),
+  };
+  const others = told.reasons.filter((one) => one.reason !== reason);
+  return {
+    summary: isReady
+      ? stopped(`The cluster matches its spec, but is not backed up: ${message}`)
+      : told.summary,
+    reasons: isReady ? [about, ...others] : [...others, about],
+    then: told.then,
+  };
+}
+
+/** The page of reasons links to others. */
+function remedyWithoutLinks(reason: string): string | undefined {
+  const known: Readonly<Record<string, { readonly remedy: string }>> = CONDITION_REASONS;
+  return Object.hasOwn(known, reason)
+    ? known[reason]?.remedy.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, "$1")
+    : undefined;
+}
+
 export function explanationOf(status: EtcdClusterStatus | undefined): Explanation {
+  return withBackups(explained(status), status);
+}
+
+function explained(status: EtcdClusterStatus | undefined): Explanation {
   const conditions = conditionsThatMatter(status);
   const find = (type: ClusterConditionType) => conditions.find((one) => one.type === type);
   const reasons = distinct(conditions, find("Stalled")?.reason);
@@ -51,26 +95,26 @@ export function explanationOf(status: EtcdClusterStatus | undefined): Explanatio
     };
   const [stalled, reconciling, ready] = [find("Stalled"), find("Reconciling"), find("Ready")];
   const waiting = status.plan?.[0]?.waitingFor;
-  const main = stalled ?? reconciling ?? ready;
-  const summary =
-    stalled !== undefined
-      ? `Waiting for a person: ${main?.message}`
-      : waiting !== undefined
-        ? `Waiting: ${waiting}`
-        : main === undefined
-          ? "Nothing to do: the cluster matches its spec."
-          : reconciling === undefined
-            ? main.message
-            : `${isReason(main.reason) ? "Waiting" : "In progress"}: ${main.message}`;
-  return { summary: ended(summary), reasons, then };
+  const saysMain = (lead: string, { reason, message }: Condition) => ({
+    summary: stopped(`${lead}${message}`),
+    reasons: reasons.map((one) => (one.reason === reason ? { ...one, inSummary: true as const } : one)),
+    then,
+  });
+  if (stalled) return saysMain("Waiting for a person: ", stalled);
+  if (reconciling && isReason(reconciling.reason)) return saysMain("Waiting: ", reconciling);
+  if (waiting !== undefined) return { summary: stopped(`Waiting: ${waiting}`), reasons, then };
+  if (reconciling) return saysMain("In progress: ", reconciling);
+  return ready
+    ? saysMain("", ready)
+    : { summary: "Nothing to do: the cluster matches its spec.", reasons, then };
 }
 
 /** Several conditions often say the same; a sentence that needs a person ends with what to do already. */
 function distinct(conditions: readonly Condition[], stalled: string | undefined): Reason[] {
   const seen = new Set<string>();
   return conditions.flatMap(({ reason, message }) => {
-    if (seen.has(reason) || seen.has(message)) return [];
-    seen.add(reason).add(message);
+    if (seen.has(reason)) return [];
+    seen.add(reason);
     const next =
       isReason(reason) && reason !== stalled && !AT_REST.has(reason) ? REASONS[reason].remedy : undefined;
     return [{ reason, message, ...(next !== undefined && { next }) }];
@@ -80,8 +124,4 @@ function distinct(conditions: readonly Condition[], stalled: string | undefined)
 /** Of a wait; anything else is what is being done. */
 function isReason(reason: string): reason is keyof typeof REASONS {
   return Object.hasOwn(REASONS, reason);
-}
-
-function ended(text: string): string {
-  return /[.?!]$/.test(text) ? text : `${text}.`;
 }

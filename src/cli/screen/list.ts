@@ -15,6 +15,8 @@ export interface ListView {
   readonly wide: boolean;
   readonly now: number;
   readonly width: number;
+  /** How many lines there may be. */
+  readonly room?: number;
 }
 
 export function listLines(view: ListView, style: Style): string[] {
@@ -32,9 +34,15 @@ export function listLines(view: ListView, style: Style): string[] {
   ];
   const order = new Intl.Collator("en", { numeric: true });
   const sorted = view.clusters.toSorted((a, b) => order.compare(keyOf(a), keyOf(b)));
-  const rows = sorted.map((cluster) => rowOf(cluster, view, style));
+  const count = sorted.length < MANY ? [] : ["", ...wrap(countLine(sorted), view.width).split("\n")];
+  const { room = Infinity } = view;
+  const fits = sorted.length + 1 + count.length <= room;
+  // The titles, and the line that says how many are left out.
+  const shown = fits ? sorted : sorted.slice(0, Math.max(1, room - count.length - 2));
+  const rows = shown.map((cluster) => rowOf(cluster, view, style));
   const lines = tableLines(columns, rows, wide ? Infinity : view.width);
-  return sorted.length < MANY ? lines : [...lines, "", ...wrap(countLine(sorted), view.width).split("\n")];
+  const hidden = sorted.length - shown.length;
+  return [...lines, ...(hidden > 0 ? [style.quiet(`and ${hidden} more`)] : []), ...count];
 }
 
 function rowOf(cluster: ClusterObject, { namespaces, wide, now }: ListView, style: Style): (Cell | string)[] {

@@ -37,7 +37,7 @@ export function planLines(plan: NodePlan, workDir: string, approve: string): str
     others.length === 0
       ? []
       : [
-          `Writes that only ${others.join(", ")} had are lost for good. If the data of a majority of the members can still be found, look at all of it first, and start the one that knows most (recover inspect).`,
+          `Writes that only ${others.join(", ")} had are lost for good. If the data of a majority of the members can still be found, look at all of it first, and start the one with the newest log (recover inspect).`,
         ];
   return [
     "",
@@ -46,7 +46,7 @@ export function planLines(plan: NodePlan, workDir: string, approve: string): str
       ["Starts", `${name}, alone, with etcd ${version}, under a new cluster ID`],
       [
         "Revision",
-        `${least === most ? least : `${least} to ${most}`}, raised by 1000000000 so that watchers read again`,
+        `${least === most ? least : `${least} to ${most}`}, raised above every earlier restore so that watchers read again`,
       ],
       ["New data", `${workDir}/data`],
     ),

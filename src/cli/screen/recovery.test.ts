@@ -6,9 +6,10 @@ test("a plan names its hash, the survivor, what each member has, and what would 
   const lines = recoveryLines({
     plan: "51f0a3c2d4e5b697",
     survivor: "demo-2",
-    message: "Demo-2 would be taken as the whole cluster.",
+    message: "demo-2 would be taken as the whole cluster.",
     revision: { least: 2641, most: 2668 },
     lostRevisions: { least: 0, most: 0 },
+    lostSeconds: 9,
     members: [
       { name: "demo-1", data: "Lost" },
       { name: "demo-2", data: "Found", term: 4, index: 2817 },
@@ -19,12 +20,13 @@ test("a plan names its hash, the survivor, what each member has, and what would 
     "Survivor        demo-2",
     "Revision        2641 to 2668",
     "Lost revisions  0",
+    "Lost time       at most 9s",
     "",
     "MEMBER  DATA   TERM  INDEX",
     "demo-1  Lost      -      -",
     "demo-2  Found     4   2817",
     "",
-    "Demo-2 would be taken as the whole cluster.",
+    "demo-2 would be taken as the whole cluster.",
   ]);
 });
 
@@ -32,7 +34,7 @@ test("a snapshot that could be restored instead is told with what it has and lac
   const plan = {
     plan: "51f0a3c2d4e5b697",
     survivor: "demo-2",
-    message: "Demo-2 would be taken as the whole cluster.",
+    message: "demo-2 would be taken as the whole cluster.",
     revision: { least: 2641, most: 2668 },
     members: [],
   };
@@ -41,9 +43,9 @@ test("a snapshot that could be restored instead is told with what it has and lac
     recoveryLines({ ...plan, snapshot }).at(-1),
     "Instead of it, EtcdSnapshot nightly-1 can be restored: revision 2600, taken at 2026-05-04T10:00:00Z, not verified, lost revisions unknown.",
   );
-  const known = { ...snapshot, verifiedAt: "2026-05-04T11:00:00Z", lostRevisions: 80 };
+  const known = { ...snapshot, verifiedAt: "2026-05-04T11:00:00Z", lostRevisions: 80, lostSeconds: 3_720 };
   assert.match(
     recoveryLines({ ...plan, snapshot: known }).at(-1) ?? "",
-    /verified at 2026-05-04T11:00:00Z, 80 lost revisions\.$/,
+    /verified at 2026-05-04T11:00:00Z, 80 lost revisions, lost time at most 1h2m\.$/,
   );
 });

@@ -1,5 +1,6 @@
 /** The plan of a recovery on the screen. */
 import type { RecoveryStatus } from "../../api/etcd-cluster-status.ts";
+import { formatDuration } from "../../api/duration.ts";
 import { rows } from "./rows.ts";
 import { tableLines } from "./table.ts";
 
@@ -11,7 +12,10 @@ export function recoveryLines({
   message,
   revision,
   lostRevisions,
+  lostSeconds,
+  preferred,
   snapshot,
+  pointInTime,
   members,
 }: RecoveryStatus): string[] {
   return [
@@ -20,6 +24,7 @@ export function recoveryLines({
       ["Survivor", survivor],
       ["Revision", range(revision)],
       ["Lost revisions", lostRevisions ? range(lostRevisions) : "unknown"],
+      ["Lost time", lostSeconds === undefined ? "unknown" : atMost(lostSeconds)],
     ),
     "",
     ...tableLines(
@@ -35,23 +40,58 @@ export function recoveryLines({
     "",
     message,
     ...(snapshot
-      ? [`Instead of it, EtcdSnapshot ${snapshot.name} can be restored: ${saySnapshot(snapshot)}.`]
+      ? [
+          `${instead(preferred === "Snapshot")}EtcdSnapshot ${snapshot.name} can be restored: ${saySnapshot(snapshot)}.`,
+        ]
+      : []),
+    ...(pointInTime
+      ? [
+          `${instead(preferred === "PointInTime")}what EtcdSnapshotSchedule ${pointInTime.schedule} has recorded can be restored: ${sayPoint(pointInTime)}.`,
+        ]
       : []),
   ];
 }
 
+const instead = (isPreferred: boolean) =>
+  isPreferred ? "Preferred by spec.recovery.prefer, " : "Instead of it, ";
+
 function saySnapshot({
+  plan,
   revision,
   takenAt,
   verifiedAt,
   lostRevisions,
+  lostSeconds,
 }: NonNullable<RecoveryStatus["snapshot"]>): string {
   return [
     `revision ${revision}`,
     ...(takenAt === undefined ? [] : [`taken at ${takenAt}`]),
     verifiedAt === undefined ? "not verified" : `verified at ${verifiedAt}`,
-    lostRevisions === undefined ? "lost revisions unknown" : `${lostRevisions} lost revisions`,
+    ...sayLost(plan, lostRevisions, lostSeconds),
   ].join(", ");
+}
+
+function sayPoint({
+  plan,
+  revision,
+  time,
+  lostRevisions,
+  lostSeconds,
+}: NonNullable<RecoveryStatus["pointInTime"]>): string {
+  const until = time === undefined ? [] : [`up to ${time}`];
+  return [`revision ${revision}`, ...until, ...sayLost(plan, lostRevisions, lostSeconds)].join(", ");
+}
+
+function sayLost(plan: string | undefined, lost: number | undefined, seconds: number | undefined): string[] {
+  return [
+    lost === undefined ? "lost revisions unknown" : `${lost} lost revisions`,
+    ...(seconds === undefined ? [] : [`lost time ${atMost(seconds)}`]),
+    ...(plan === undefined ? [] : [`plan ${plan}`]),
+  ];
+}
+
+function atMost(seconds: number): string {
+  return `at most ${formatDuration(seconds * 1_000)}`;
 }
 
 function range({ least, most }: Range): string {

@@ -5,8 +5,10 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import type { SnapshotFacts } from "../../core/snapshots/facts.ts";
 import type { Observation } from "../../core/observation.ts";
 import { edit, exited, healthy, leaderOf, NOW, run } from "../../core/testing/cluster.ts";
+import { scheduleNamed, snapshotNamed } from "../../core/testing/snapshots.ts";
 import { alarm, silent, unquorate } from "../../core/testing/status.ts";
 import type { ClusterObject, OperationObject } from "../target/target.ts";
 import { explanationOf } from "./explain.ts";
@@ -16,6 +18,7 @@ import { styleFor } from "./style.ts";
 import { lived, viewFor } from "./testing/worlds.ts";
 import { whyLines } from "./why.ts";
 
+const HOUR_MS = 3_600_000;
 const PLAIN = styleFor(false);
 const folder = new URL("../../../test/screens/", import.meta.url);
 
@@ -59,6 +62,23 @@ const situations: Readonly<Record<string, () => Observation>> = {
   upgrading: () => edit(lived(healthy()), { version: "3.7.0" }),
   "no-space": () => alarm(lived(healthy(), 2_140_000_000), "NOSPACE", "id-of-demo-1"),
   nine: () => lived(run(edit(healthy(), { replicas: 9 }))),
+  "not-backed-up": () => {
+    const schedule = scheduleNamed("hourly", { createdAt: NOW - 50 * HOUR_MS });
+    const taken = (hours: number, status: SnapshotFacts["status"]) => {
+      const createdAt = NOW - hours * HOUR_MS;
+      const startedAt = new Date(createdAt).toISOString();
+      return snapshotNamed(`hourly-${hours}`, {
+        schedule: schedule.uid,
+        createdAt,
+        status: { ...status, startedAt },
+      });
+    };
+    const snapshots = [
+      taken(26, { phase: "Succeeded" }),
+      taken(1, { phase: "Failed", message: "the bucket backups does not exist." }),
+    ];
+    return { ...lived(healthy()), snapshots: { schedules: [schedule], snapshots } };
+  },
 };
 
 for (const [name, world] of Object.entries(situations)) {
@@ -83,7 +103,7 @@ test("the status shows operations that are not finished, and remarks", () => {
   golden("status-operations", statusLines({ ...viewFor(lived(healthy()), operations), remarks }, PLAIN));
 });
 
-for (const name of ["degraded", "quorum-lost", "paused", "healthy"]) {
+for (const name of ["degraded", "quorum-lost", "paused", "not-backed-up", "healthy"]) {
   test(`why a cluster that is ${name} does what it does is as reviewed`, () => {
     const { cluster } = viewFor(situations[name]!());
     golden(`why-${name}`, whyLines(explanationOf(cluster.status), 100, PLAIN));
@@ -97,7 +117,11 @@ test("a list of two hundred clusters is readable", () => {
     const metadata = { ...cluster.metadata, name: `etcd-${index}`, namespace: `team-${index % 17}` };
     return { ...cluster, metadata };
   });
-  golden("list-200", listLines({ clusters, namespaces: true, wide: false, now: NOW, width: 100 }, PLAIN));
+  const view = { clusters, namespaces: true, wide: false, now: NOW, width: 100 };
+  golden("list-200", listLines(view, PLAIN));
+  const live = listLines({ ...view, room: 23 }, PLAIN);
+  assert.equal(live.length, 23);
+  golden("list-200-live", live);
 });
 
 test("colours are around the text, never in its width", () => {

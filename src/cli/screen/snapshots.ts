@@ -1,5 +1,5 @@
 /** Snapshots on the screen: one in detail, a list, a plan of deletions. */
-import type { Entry } from "../../snapshot/catalog.ts";
+import type { Entry, EntryState } from "../../snapshot/catalog.ts";
 import type { Position } from "../../snapshot/changes/log.ts";
 import { ecoName } from "../../snapshot/eco.ts";
 import type { SnapshotFacts } from "../../snapshot/inspect.ts";
@@ -25,6 +25,8 @@ export function snapshotLines(uri: string, manifest: Manifest): string[] {
   return rows(
     ["Snapshot", uri],
     ["Cluster", manifest.clusterId],
+    ["Token", manifest.token],
+    ["Life", manifest.life === undefined ? undefined : String(manifest.life)],
     ["Member", `${member.name ?? member.id} (${member.endpoint})`],
     ["etcd version", manifest.etcdVersion],
     ["Storage version", manifest.storageVersion],
@@ -109,16 +111,22 @@ export function listLines(entries: readonly ListedEntry[], uri: string, width: n
   );
 }
 
-export function pruneLines({ verdicts, orphans, untouched, changes }: PrunePlan): string[] {
+const UNTOUCHED: Readonly<Record<EntryState, string>> = {
+  plain: "no manifest",
+  damaged: "damaged",
+  orphan: "no object",
+  complete: "its cluster is not known: it was imported without --cluster-id",
+};
+
+export function pruneLines({ verdicts, orphans, leftovers, untouched, changes }: PrunePlan): string[] {
   const lines = verdicts.map(({ entry, keep }) =>
     keep.length > 0 ? `keep    ${entry.name}  (${keep.join(", ")})` : `delete  ${entry.name}`,
   );
   return [
     ...lines,
     ...orphans.map(({ name }) => `delete  ${name}  (its object is gone; only the manifest is left)`),
-    ...untouched.map(
-      ({ name, state }) => `leave   ${name}  (${state === "plain" ? "no manifest" : "damaged"})`,
-    ),
+    ...leftovers.map(({ name, size }) => `delete  ${name}  (${bytes(size)} that a killed write left)`),
+    ...untouched.map(({ name, state }) => `leave   ${name}  (${UNTOUCHED[state]})`),
     ...changes.map(
       ({ clusterId, names }) =>
         `delete  ${names.length} objects of the change log of cluster ${clusterId}  (older than its oldest snapshot)`,

@@ -4,6 +4,7 @@
  */
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import { parseQuantity } from "../../api/quantity.ts";
+import type { ClusterConditionType } from "../../api/status-words.ts";
 import { ageOf } from "../duration.ts";
 import { wrap } from "../help.ts";
 import type { ClusterObject, OperationObject } from "../target/target.ts";
@@ -138,19 +139,28 @@ function membersOf(view: StatusView, style: Style): string[] {
   return memberLines(view, style);
 }
 
-/** Ready is what the head says; the others only where they add to it. */
+/** Which conditions one says again, where the reason is the same. Ready is what the head says. */
+const REPEATS: Readonly<Record<string, readonly ClusterConditionType[]>> = {
+  Stalled: ["Ready"],
+  Quorate: ["Ready"],
+  Available: ["Ready", "Quorate"],
+  Degraded: ["Ready", "Quorate", "Available", "Corrupt"],
+  Corrupt: ["Ready"],
+};
+
+/** The others only where they add to the head. */
 function conditionsOf({ cluster, width, now }: StatusView, style: Style): string[] {
-  const said = cluster.status?.message;
-  const shown = conditionsThatMatter(cluster.status).filter(
-    ({ type, message }) => type !== "Ready" && type !== "Reconciling" && message !== said,
+  const conditions = conditionsThatMatter(cluster.status);
+  const says = (type: string, reason: string) =>
+    conditions.some((one) => one.type === type && one.reason === reason);
+  const shown = conditions.filter(
+    ({ type, reason }) =>
+      type !== "Ready" && type !== "Reconciling" && !REPEATS[type]?.some((other) => says(other, reason)),
   );
-  const same = shown.filter(
-    ({ message }, index) => shown.findIndex((one) => one.message === message) === index,
-  );
-  if (same.length === 0) return [];
+  if (shown.length === 0) return [];
   return [
     style.strong("Conditions"),
-    ...same.flatMap(({ type, status, reason, message, lastTransitionTime }) => {
+    ...shown.flatMap(({ type, status, reason, message, lastTransitionTime }) => {
       const since = ageOf(now - Date.parse(lastTransitionTime));
       const head = `${type}=${status}`;
       return wrap(`${head} ${reason} (${since}): ${message}`, width - 4)

@@ -20,9 +20,10 @@ export interface TopView {
   readonly now: number;
   readonly namespaces: boolean;
   readonly width: number;
+  /** How many lines there may be. */
+  readonly room?: number;
 }
 
-const SHOWN = 40;
 const NEARLY_FULL = 0.8;
 
 export function sampleOf({ status }: ClusterObject, at: number): Sample {
@@ -54,12 +55,15 @@ export function topLines(view: TopView, style: Style): string[] {
       (a, b) =>
         (b.rate ?? -1) - (a.rate ?? -1) || sampleOf(b.cluster, 0).dbSize - sampleOf(a.cluster, 0).dbSize,
     );
+  const { room = Infinity } = view;
+  // The titles, and the line that says how many are left out.
+  const shown = rows.length + 1 <= room ? rows : rows.slice(0, Math.max(1, room - 2));
   const lines = tableLines(
     columns,
-    rows.slice(0, SHOWN).map(({ cluster, rate }) => rowOf(cluster, rate, view, style)),
+    shown.map(({ cluster, rate }) => rowOf(cluster, rate, view, style)),
     view.width,
   );
-  const more = rows.length - SHOWN;
+  const more = rows.length - shown.length;
   return more > 0 ? [...lines, style.quiet(`and ${more} more`)] : lines;
 }
 

@@ -10,11 +10,10 @@ export function whyLines({ summary, reasons, then }: Explanation, width: number,
   const more = then.length - steps.length;
   return [
     ...wrap(summary, width).split("\n"),
-    ...reasons.flatMap(({ reason, message, next }) => [
+    ...reasons.flatMap(({ reason, message, next, inSummary }) => [
       "",
       style.strong(reason),
-      // The answer above has said it already.
-      ...(summary.includes(message) ? [] : indented(message, width)),
+      ...(inSummary ? [] : indented(message, width)),
       ...(next === undefined ? [] : indented(`What to do: ${next}`, width)),
     ]),
     ...(steps.length === 0

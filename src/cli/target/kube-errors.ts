@@ -21,8 +21,8 @@ export function explained(error: unknown, attempt: Attempt): Error {
   const login = loginProblem(error);
   if (login !== undefined) return new CommandError(EXIT.denied, login.message, { cause: error });
   if (!(error instanceof KubeError)) return error instanceof Error ? error : new Error(String(error));
-  const told = tell(error, attempt);
-  return told === undefined ? error : new CommandError(told[0], told[1], { cause: error });
+  const described = describe(error, attempt);
+  return described === undefined ? error : new CommandError(described[0], described[1], { cause: error });
 }
 
 /** The API server was not even asked: a credential plugin, or another way to log in, gave nothing. */
@@ -32,8 +32,8 @@ function loginProblem(error: unknown): KubeConfigError | undefined {
   return undefined;
 }
 
-function tell(error: KubeError, attempt: Attempt): readonly [ExitCode, string] | undefined {
-  const { verb, resource, namespace, server } = attempt;
+function describe(error: KubeError, attempt: Attempt): readonly [ExitCode, string] | undefined {
+  const { namespace, server } = attempt;
   const place = namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`;
   switch (error.reason) {
     case "Unreachable":
@@ -49,13 +49,8 @@ function tell(error: KubeError, attempt: Attempt): readonly [ExitCode, string] |
         EXIT.denied,
         `the API server at ${server} rejected your credentials. Log in again, or choose another context with --context`,
       ];
-    case "Forbidden": {
-      const scope = namespace === undefined ? "-A" : `-n ${namespace}`;
-      return [
-        EXIT.denied,
-        `you may not ${verb} ${resource} ${place}. Ask for that right (check: kubectl auth can-i ${verb} ${resource} ${scope})${namespace === undefined ? ", or name one namespace with -n" : ""}`,
-      ];
-    }
+    case "Forbidden":
+      return [EXIT.denied, forbidden(error, attempt, place)];
     case "Conflict":
       return [
         EXIT.conflict,
@@ -67,6 +62,28 @@ function tell(error: KubeError, attempt: Attempt): readonly [ExitCode, string] |
     default:
       return undefined;
   }
+}
+
+/** A right that is lacking can be asked for; what admission rejected, the server explains itself. */
+function forbidden(error: KubeError, { verb, resource, namespace }: Attempt, place: string): string {
+  const said = error.answer === undefined ? "" : `: ${error.answer.message.replace(/\.$/, "")}`;
+  if (isOfAdmission(error, verb, resource)) return `the API server rejected this${said}`;
+  const scope = namespace === undefined ? "-A" : `-n ${namespace}`;
+  const check = `kubectl auth can-i ${verb} ${resource} ${scope}`;
+  const narrower = namespace === undefined ? ", or name one namespace with -n" : "";
+  return `you may not ${verb} ${resource} ${place}${said}. Ask for that right (check: ${check})${narrower}`;
+}
+
+/**
+ * Admission comes after authorization. A policy lists its reasons as causes, a webhook does not say what it is about, and
+ * a quota knows the name of what is to be created: the authorizer, which sees only the path, does none of these. The path
+ * of a subresource, such as pods/portforward, has a name.
+ */
+function isOfAdmission({ answer, causes }: KubeError, verb: Attempt["verb"], resource: string): boolean {
+  if (answer === undefined) return false;
+  const { kind = "", name = "" } = answer;
+  const namesWhatIsMade = verb === "create" && !resource.includes("/") && name !== "";
+  return causes.length > 0 || kind === "" || namesWhatIsMade;
 }
 
 /** Without what was tried: the caller says that in better words. */

@@ -26,7 +26,8 @@ function watching({ isTTY = false } = {}) {
   const out: string[] = [];
   const err: string[] = [];
   const io = {
-    stdout: { write: (text: string) => out.push(text) },
+    // oxlint-disable-next-line no-control-regex
+    stdout: { write: (text: string) => out.push(text.replaceAll(/\x1b\[\d*[A-Z]/g, "")) },
     stderr: { write: (text: string) => err.push(text) },
     isTTY,
     clock,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ManualClock } from "../../kube/testing.ts";
 import type { KubeRequest, KubeResponse } from "../../seams/kube-transport.ts";
 import { podLogs } from "./kube-logs.ts";
 import type { LogWishes } from "./target.ts";
@@ -27,7 +28,9 @@ async function shown(answers: Readonly<Record<string, KubeResponse | readonly st
   const texts: string[] = [];
   let failure: Error | undefined;
   try {
-    const about = { transport, namespace: "prod", now: 0, explain };
+    const clock = new ManualClock();
+    const containerOf = () => Promise.resolve("c");
+    const about = { transport, namespace: "prod", clock, containerOf, explain };
     for await (const { member, text } of podLogs(about, wishes, new AbortController().signal))
       texts.push(`${member} ${text}`);
   } catch (error) {

@@ -1,7 +1,5 @@
 /** Clusters of a Kubernetes API server, with the rights of the caller's kubeconfig. */
-import type { Deployment } from "kubernetes-types/apps/v1.d.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
-import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import { API_VERSION, GROUP } from "../../api/metadata.ts";
 import type { Explanation } from "../../core/status/why.ts";
 import { KubeClient } from "../../kube/client.ts";
@@ -11,7 +9,7 @@ import { apiVersionOf, events, resource, type KubeObject, type Resource } from "
 import type { Scope } from "../../kube/scope.ts";
 import { Http2Transport } from "../../kube/transport.ts";
 import { LABELS } from "../../operator/names.ts";
-import { etcdClusters, etcdMembers, etcdSnapshots } from "../../operator/resources.ts";
+import { etcdClusters, etcdMembers, etcdSnapshots, etcdSnapshotSchedules } from "../../operator/resources.ts";
 import { systemDisk } from "../../seams/disk.ts";
 import { systemRandom } from "../../seams/random.ts";
 import { commandOf } from "../called.ts";
@@ -22,8 +20,9 @@ import { noCluster, noSuch } from "./choose.ts";
 import { eventsAbout } from "./kube-events.ts";
 import { explained, notInstalled, type Attempt } from "./kube-errors.ts";
 import { KubeFollowing } from "./kube-follow.ts";
-import { podLogs } from "./kube-logs.ts";
-import type { TargetValues } from "./open.ts";
+import { containersOf, podLogs } from "./kube-logs.ts";
+import { deployments, operatorOf } from "./kube-version.ts";
+import type { TargetValues } from "./values.ts";
 import type {
   Applied,
   ClusterEvent,
@@ -33,12 +32,12 @@ import type {
   LogLine,
   LogWishes,
   OperationObject,
+  OperatorVersion,
   PlannedChange,
   PlanOf,
   Target,
 } from "./target.ts";
 
-const deployments = resource<Deployment>("apps/v1", "Deployment", "deployments");
 const etcdOperations = resource<OperationObject>(API_VERSION, "EtcdOperation", "etcdoperations");
 
 /** Our own name in `managedFields`: what a person changed with this command. */
@@ -195,21 +194,17 @@ export class KubeTarget implements Target {
   logs(cluster: ClusterObject, wishes: LogWishes, signal: AbortSignal): AsyncIterable<LogLine> {
     const { namespace = "default" } = cluster.metadata;
     const explain = (error: unknown) => explained(error, this.#attempt("get", "pods/log", namespace));
-    const now = this.#io.clock.now();
-    return podLogs({ transport: this.transport, namespace, now, explain }, wishes, signal);
+    const containerOf = containersOf(this.client, namespace);
+    const { clock } = this.#io;
+    return podLogs({ transport: this.transport, namespace, clock, containerOf, explain }, wishes, signal);
   }
 
   /** As its Deployment says. Who may not read that learns nothing, which is no failure. */
-  async operatorVersion(): Promise<string | undefined> {
+  async operatorVersion(): Promise<OperatorVersion | undefined> {
     const labels = { "app.kubernetes.io/name": "quorate" };
     try {
       const { items } = await this.client.list(deployments, { labels }, this.#call());
-      const images = items.flatMap(
-        ({ spec }) => spec?.template.spec?.containers.map(({ image }) => image) ?? [],
-      );
-      return images
-        .map((image) => /:v?(\d+\.\d+\.\d+[\w.-]*)(?:@|$)/.exec(image ?? "")?.[1])
-        .find((tag) => tag);
+      return operatorOf(items);
     } catch {
       return undefined;
     }
@@ -240,13 +235,20 @@ export class KubeTarget implements Target {
     }
   }
 
-  async snapshot(name: string, { metadata }: ClusterObject): Promise<EtcdSnapshot | undefined> {
-    const { namespace = "" } = metadata;
+  readonly snapshot = (name: string, cluster: ClusterObject) => this.#beside(etcdSnapshots, name, cluster);
+  readonly schedule = (name: string, cluster: ClusterObject) =>
+    this.#beside(etcdSnapshotSchedules, name, cluster);
+
+  async #beside<T extends KubeObject>(
+    resource: Resource<T>,
+    name: string,
+    { metadata: { namespace = "" } }: ClusterObject,
+  ): Promise<T | undefined> {
     try {
-      return await this.client.get(etcdSnapshots, { name, namespace }, this.#call());
+      return await this.client.get(resource, { name, namespace }, this.#call());
     } catch (error) {
       if (isReason(error, "NotFound")) return undefined;
-      throw this.#explained(error, "get", etcdSnapshots, namespace);
+      throw this.#explained(error, "get", resource, namespace);
     }
   }
 
@@ -279,9 +281,11 @@ export class KubeTarget implements Target {
     const given = manifest as ClusterObject;
     const namespace = given.metadata.namespace ?? this.namespace ?? "default";
     const ref = { namespace, name: given.metadata.name };
+    let verb: Attempt["verb"] = "get";
     try {
       const present = await this.client.find(etcdClusters, ref, this.#call());
       checkUnchanged(present, seen);
+      verb = present === undefined ? "create" : "update";
       const object = { ...given, metadata: { ...given.metadata, namespace } };
       if (present === undefined)
         return {
@@ -303,7 +307,7 @@ export class KubeTarget implements Target {
       return { cluster: after, done: same ? "unchanged" : "configured", warnings: [] };
     } catch (error) {
       if (isReason(error, "NotFound")) throw notInstalled(this.server, nameOf(etcdClusters));
-      throw this.#explained(error, "update", etcdClusters, namespace);
+      throw this.#explained(error, verb, etcdClusters, namespace);
     }
   }
 

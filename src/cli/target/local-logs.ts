@@ -8,6 +8,7 @@ import type { LogLine, LogWishes } from "./target.ts";
 const BYTES_PER_LINE = 4_096;
 const MOST_BYTES = 64 * 1024 ** 2;
 const POLL_MS = 200;
+const NEWLINE = 10;
 
 export interface LogFiles {
   readonly disk: Disk;
@@ -20,34 +21,39 @@ export async function* fileLogs(
   wishes: LogWishes,
   signal: AbortSignal,
 ): AsyncGenerator<LogLine> {
-  const sizes = new Map<string, number>();
-  const shown = await Promise.all(
-    wishes.members.map(async (member) => {
-      sizes.set(member, (await files.disk.stat(files.fileOf(member)))?.size ?? 0);
-      return await latest(files, member, wishes);
-    }),
-  );
-  yield* inOrder(shown);
+  const shown = await Promise.all(wishes.members.map((member) => latest(files, member, wishes)));
+  yield* inOrder(shown.map(({ lines }) => lines));
   if (wishes.follow)
     yield* asTheyCome(
-      wishes.members.map((member) => following(files, member, sizes.get(member) ?? 0, signal)),
+      wishes.members.map((member, index) => following(files, member, shown[index]?.end ?? 0, signal)),
     );
 }
 
-async function latest(
-  { disk, clock, fileOf }: LogFiles,
-  member: string,
-  wishes: LogWishes,
-): Promise<LogLine[]> {
+interface Latest {
+  readonly lines: readonly LogLine[];
+  /** Where the first line begins that is not among them: one that was half written is shown when it is whole. */
+  readonly end: number;
+}
+
+async function latest({ disk, clock, fileOf }: LogFiles, member: string, wishes: LogWishes): Promise<Latest> {
   const file = fileOf(member);
-  if ((await disk.stat(file)) === undefined)
-    return [{ member, at: undefined, text: "no log: it has not started yet" }];
+  const size = (await disk.stat(file))?.size;
+  if (size === undefined)
+    return { lines: [{ member, at: undefined, text: "no log: it has not started yet" }], end: 0 };
   const bytes = wishes.lines === undefined ? MOST_BYTES : wishes.lines * BYTES_PER_LINE;
-  const lines = asLines(member, await disk.tail(file, Math.min(bytes, MOST_BYTES)));
+  const start = Math.max(0, size - Math.min(bytes, MOST_BYTES));
+  const read = Buffer.from(await disk.readBytes(file, start, size - start));
+  const end = wishes.follow ? read.lastIndexOf(NEWLINE) + 1 : read.length;
+  // Of the first line only the end may have been read.
+  const whole = read.subarray(start === 0 ? 0 : read.indexOf(NEWLINE) + 1, end);
+  const lines = asLines(member, whole.toString("utf8"));
   const { sinceMs } = wishes;
   const recent =
     sinceMs === undefined ? lines : lines.filter(({ at }) => at === undefined || at >= clock.now() - sinceMs);
-  return wishes.lines === undefined ? recent : recent.slice(-wishes.lines);
+  return {
+    lines: wishes.lines === undefined ? recent : recent.slice(-wishes.lines),
+    end: start + end,
+  };
 }
 
 async function* following(
@@ -57,17 +63,15 @@ async function* following(
   signal: AbortSignal,
 ): AsyncGenerator<LogLine> {
   let seen = from;
-  let torn = "";
   const file = fileOf(member);
   while (!signal.aborted) {
     const size = (await disk.stat(file))?.size ?? 0;
-    if (size < seen) [seen, torn] = [0, ""]; // Set aside, and a new one was begun.
+    if (size < seen) seen = 0; // Set aside, and a new one was begun.
     if (size > seen) {
-      const text = torn + Buffer.from(await disk.readBytes(file, seen, size - seen)).toString("utf8");
-      const end = text.lastIndexOf("\n") + 1;
-      torn = text.slice(end);
-      seen = size;
-      yield* asLines(member, text.slice(0, end));
+      const read = Buffer.from(await disk.readBytes(file, seen, size - seen));
+      const whole = read.subarray(0, read.lastIndexOf(NEWLINE) + 1);
+      seen += whole.length;
+      yield* asLines(member, whole.toString("utf8"));
     }
     await sleep(clock, POLL_MS, signal).catch(() => undefined);
   }

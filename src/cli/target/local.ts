@@ -1,6 +1,9 @@
 /** Clusters on this machine: through the controller that runs one, or from its directory where none runs. */
 import path from "node:path";
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
+import type { EtcdSnapshotSchedule } from "../../api/etcd-snapshot-schedule.ts";
+import type { SnapshotKind, SnapshotObject } from "../../local/snapshot-store.ts";
 import { API_VERSION } from "../../api/metadata.ts";
 import type { Explanation } from "../../core/status/why.ts";
 import { InvalidInput, toResource } from "../../local/change.ts";
@@ -15,10 +18,12 @@ import { CommandError, EXIT } from "../exit.ts";
 import { UsageError, type CliIo } from "../io.ts";
 import { clustersHome, DEFAULT_NAME, placeOf, type Place } from "../local/place.ts";
 import { call } from "../local/session.ts";
+import { withBackups } from "../screen/explain.ts";
 import { checkUnchanged } from "./changed.ts";
 import { noCluster, noSuch } from "./choose.ts";
+import { eventsOf } from "./local-events.ts";
 import { fileLogs } from "./local-logs.ts";
-import type { TargetValues } from "./open.ts";
+import type { TargetValues } from "./values.ts";
 import type {
   Applied,
   ClusterEvent,
@@ -85,7 +90,8 @@ export class LocalTarget implements Target {
   }
 
   async why(cluster: ClusterObject): Promise<Explanation> {
-    return await this.#call(await this.placeOf(cluster.metadata.name), "why");
+    const told = await this.#call(await this.placeOf(cluster.metadata.name), "why");
+    return withBackups(told, cluster.status);
   }
 
   async plan(cluster: ClusterObject | undefined, change?: PlannedChange): Promise<PlanOf> {
@@ -104,7 +110,7 @@ export class LocalTarget implements Target {
   }
 
   /** The controller is this program. */
-  async operatorVersion(): Promise<string | undefined> {
+  async operatorVersion(): Promise<undefined> {
     return await Promise.resolve(undefined);
   }
 
@@ -120,6 +126,26 @@ export class LocalTarget implements Target {
 
   async deleteOperation({ metadata, spec }: OperationObject): Promise<void> {
     await this.#call(await this.placeOf(spec.cluster), "deleteOperation", metadata?.name);
+  }
+
+  async snapshot(name: string, cluster: ClusterObject): Promise<EtcdSnapshot | undefined> {
+    const found = await this.#taken("EtcdSnapshot", name, cluster);
+    return found?.kind === "EtcdSnapshot" ? found : undefined;
+  }
+
+  async schedule(name: string, cluster: ClusterObject): Promise<EtcdSnapshotSchedule | undefined> {
+    const found = await this.#taken("EtcdSnapshotSchedule", name, cluster);
+    return found?.kind === "EtcdSnapshotSchedule" ? found : undefined;
+  }
+
+  async #taken(
+    kind: SnapshotKind,
+    name: string,
+    cluster: ClusterObject,
+  ): Promise<SnapshotObject | undefined> {
+    const place = await this.placeOf(cluster.metadata.name);
+    const found = await this.#call(place, "listSnapshots", kind);
+    return found.find(({ metadata }) => metadata.name === name);
   }
 
   async patchCluster(
@@ -161,7 +187,9 @@ export class LocalTarget implements Target {
 
   async applyCluster(manifest: unknown, seen: ClusterObject | undefined): Promise<Applied> {
     const { name } = (manifest as { metadata?: { name?: string } }).metadata ?? {};
-    const place = placeOf(this.#values, this.#io, name);
+    // How the answer is printed is the caller's affair, and not of the verbs below `local`.
+    const { name: called, dir } = this.#values;
+    const place = placeOf({ name: called, dir }, this.#io, name);
     const before = await this.#stored(place);
     if (seen) checkUnchanged(toResource(before), seen);
     const done = await this.#call(place, "apply", { manifest });
@@ -281,15 +309,4 @@ function asMember(cluster: ClusterObject, { record, deleting, fenced }: StoredMe
     },
     spec: { ...fields, cluster: cluster.metadata.name } as EtcdMember["spec"],
   };
-}
-
-function eventsOf({ decisions, cluster }: LocalReport): ClusterEvent[] {
-  return decisions.map(({ at, step, member, reason, error }) => ({
-    at,
-    type: error === undefined ? "Normal" : "Warning",
-    reason: step.split("/").at(-1) ?? step,
-    object: member === undefined ? `EtcdCluster/${cluster.metadata.name}` : `EtcdMember/${member}`,
-    message: error === undefined ? reason : `${reason} – failed: ${error}`,
-    count: 1,
-  }));
 }

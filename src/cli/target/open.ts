@@ -1,12 +1,7 @@
 /** Chooses the target by the flags: `--local`, `--dir` and `--name` mean this machine, anything else Kubernetes. */
-import type { SharedValues } from "../flag.ts";
 import { UsageError, type CliIo } from "../io.ts";
 import type { Target } from "./target.ts";
-
-export type TargetValues = Pick<
-  SharedValues,
-  "namespace" | "context" | "kubeconfig" | "local" | "dir" | "name" | "all-namespaces"
->;
+import type { TargetValues } from "./values.ts";
 
 export async function openTarget(values: TargetValues, io: CliIo): Promise<Target> {
   const local = (["local", "dir", "name"] as const).filter((name) => values[name]);

@@ -5,6 +5,7 @@
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
+import type { EtcdSnapshotSchedule } from "../../api/etcd-snapshot-schedule.ts";
 import type { Outline } from "../../core/plan/outline.ts";
 import type { Explanation } from "../../core/status/why.ts";
 import type { KubeObject } from "../../kube/resources.ts";
@@ -52,6 +53,9 @@ export interface PlanOf extends Outline {
   /** What the plan had to take for granted because the target cannot see it. */
   readonly assumes?: readonly string[];
 }
+
+/** The image where that does not name a version. */
+export type OperatorVersion = { readonly version: string } | { readonly image: string };
 
 export interface LogWishes {
   readonly members: readonly string[];
@@ -112,15 +116,17 @@ export interface Target {
   /** In order of time; with `follow`, then as they come until `signal` aborts. */
   logs(cluster: ClusterObject, wishes: LogWishes, signal: AbortSignal): AsyncIterable<LogLine>;
   /** The version of the operator that looks after clusters here; undefined where it cannot be told. */
-  operatorVersion(): Promise<string | undefined>;
+  operatorVersion(): Promise<OperatorVersion | undefined>;
 
   /** By time of creation; empty where the resource is not installed. */
   operations(cluster?: ClusterObject): Promise<readonly OperationObject[]>;
   createOperation(operation: OperationObject): Promise<OperationObject>;
   deleteOperation(operation: OperationObject): Promise<void>;
 
-  /** An EtcdSnapshot beside a cluster; absent where there are none. */
-  snapshot?(name: string, cluster: ClusterObject): Promise<EtcdSnapshot | undefined>;
+  /** An EtcdSnapshot beside a cluster. */
+  snapshot(name: string, cluster: ClusterObject): Promise<EtcdSnapshot | undefined>;
+  /** An EtcdSnapshotSchedule beside a cluster. */
+  schedule(name: string, cluster: ClusterObject): Promise<EtcdSnapshotSchedule | undefined>;
 
   /** Only in the state in which `cluster` was read: otherwise a conflict, and nothing is written. */
   patchCluster(cluster: ClusterObject, patch: ClusterPatch): Promise<ClusterObject>;

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { etcdClusterSpecSchema, type EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
 import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
+import type { EtcdSnapshotSchedule } from "../../api/etcd-snapshot-schedule.ts";
 import { API_VERSION } from "../../api/metadata.ts";
 import { healthy } from "../../core/testing/cluster.ts";
 import { status } from "../../core/testing/status.ts";
@@ -47,6 +48,7 @@ export class FakeTarget implements Partial<Target> {
   readonly created: OperationObject[] = [];
   /** By name, with what a test needs of them. */
   readonly snapshots = new Map<string, object>();
+  readonly schedules = new Map<string, object>();
   objects: ClusterObject[];
   records: EtcdMember[];
   /** How many writes meet a newer object first. */
@@ -70,6 +72,10 @@ export class FakeTarget implements Partial<Target> {
 
   snapshot(name: string): Promise<EtcdSnapshot | undefined> {
     return Promise.resolve(this.snapshots.get(name) as EtcdSnapshot | undefined);
+  }
+
+  schedule(name: string): Promise<EtcdSnapshotSchedule | undefined> {
+    return Promise.resolve(this.schedules.get(name) as EtcdSnapshotSchedule | undefined);
   }
 
   /** Every cluster becomes as its spec says, and says so. */
@@ -186,7 +192,7 @@ function recordOf(cluster: string, ordinal: number): EtcdMember {
 }
 
 /** Time passes only while somebody waits. */
-class QuickClock implements Clock {
+export class QuickClock implements Clock {
   #now = Date.parse(GENERATED);
   now(): number {
     return this.#now;

@@ -15,6 +15,11 @@ interface ThroughKubectl {
   readonly kubectl: string;
 }
 
+/** A test file in which the verb must end with 0 when the program is run on this machine; its last test checks it. */
+interface ThroughProgram {
+  readonly program: string;
+}
+
 /** The last word of the verb is in the file, or `needle`. */
 interface Elsewhere {
   readonly file: string;
@@ -23,7 +28,7 @@ interface Elsewhere {
   readonly why: string;
 }
 
-export type Proof = ThroughKubectl | Elsewhere;
+export type Proof = ThroughKubectl | ThroughProgram | Elsewhere;
 
 const START = /Start one with: quorate local up/;
 const MEMBER = /missing: <member>/;
@@ -39,9 +44,9 @@ const elsewhere =
 const onMachine = elsewhere("it is about a cluster of this machine");
 const inPod = elsewhere("the operator's own Pods call it");
 const onFiles = elsewhere("it is about files and servers, and Kubernetes has no part in it");
-const [UP, LOCAL, INPUT] = ["up", "command", "input"].map((name) =>
-  onMachine(`test/local/${name}.test.ts`),
-) as [Elsewhere, Elsewhere, Elsewhere];
+const LOCAL_ACTS: ThroughProgram = { program: "test/local/command-act.test.ts" };
+const LOCAL_VERBS = "test/local/command.test.ts";
+const UP: ThroughProgram = { program: "test/local/up.test.ts" };
 
 /** Of a cluster that does not exist on this machine. */
 const none = (right: Proof, more = ""): Pair => ({
@@ -56,7 +61,7 @@ const wrong = (words: string, code: number, says: RegExp, right: Proof): Pair =>
   says,
   right,
 });
-const gone = (right: Proof, more = ""): Pair => wrong(`--name nosuch${more}`, 1, START, right);
+const gone = (right: Proof, more = ""): Pair => wrong(`--name nosuch${more}`, 3, START, right);
 
 export const PAIRS: Readonly<Record<string, Pair>> = {
   status: none(READS),
@@ -113,13 +118,13 @@ export const PAIRS: Readonly<Record<string, Pair>> = {
     "--scratch-dir s --endpoint http://127.0.0.1:1 nowhere/",
     2,
     /--etcd-version is needed/,
-    inPod("test/operator/snapshots.test.ts", "pointInTime"),
+    inPod("test/operator/followers.test.ts", "pointInTime"),
   ),
   "snapshot build-replay": wrong(
     "--scratch-dir s --endpoint http://127.0.0.1:1 nowhere/",
     2,
     /--id is needed/,
-    inPod("test/operator/snapshots.test.ts", "pointInTime"),
+    inPod("test/operator/followers.test.ts", "pointInTime"),
   ),
   "snapshot ls": wrong("nowhere/", 3, /check the path/, READS),
   "snapshot status": wrong("nowhere.db", 3, NO_SNAPSHOT, READS),
@@ -176,46 +181,31 @@ export const PAIRS: Readonly<Record<string, Pair>> = {
     onFiles("test/etcd/recover-inspect.test.ts"),
   ),
   "local up": wrong("--replicas many", 2, /must be a whole number/, UP),
-  "local status": gone(INPUT),
-  "local env": gone(UP),
-  "local apply": wrong("", 2, /use -f <file>/, INPUT),
-  "local scale": wrong("many", 2, /must be a whole number/, INPUT),
-  "local upgrade": wrong("9.9.9 --name nosuch", 1, /Known versions: /, INPUT),
-  "local approve": wrong("1f0c --name nosuch", 1, START, onMachine("test/local/why.test.ts")),
-  "local plan": gone(UP, " --replicas 3"),
-  "local why": gone(UP),
-  "local logs": wrong("--name nosuch", 2, MEMBER, UP),
-  "local kill": wrong("", 2, MEMBER, UP),
+  "local status": gone(LOCAL_ACTS),
+  "local env": gone(LOCAL_ACTS),
+  "local apply": wrong("", 2, /use -f <file>/, LOCAL_ACTS),
+  "local scale": wrong("many", 2, /must be a whole number/, LOCAL_ACTS),
+  "local upgrade": wrong("9.9.9 --name nosuch", 1, /Known versions: /, LOCAL_ACTS),
+  "local approve": wrong("1f0c --name nosuch", 3, START, LOCAL_ACTS),
+  "local plan": gone(LOCAL_ACTS, " --replicas 3"),
+  "local why": gone(LOCAL_ACTS),
+  "local logs": wrong("etcd-1 --name nosuch", 3, START, LOCAL_ACTS),
+  "local kill": wrong("etcd-1 --name nosuch", 3, START, UP),
   // One implementation with another signal.
   "local stop": wrong("", 2, MEMBER, onMachine("test/local/up.test.ts", 'home.json("kill"')),
   "local wipe": wrong("", 2, MEMBER, UP),
   "local corrupt": wrong("", 2, MEMBER, UP),
-  "local replace": wrong("", 2, MEMBER, onMachine("test/local/operations.test.ts")),
-  "local operation": wrong(
-    "",
-    2,
-    /missing: create, list or delete/,
-    onMachine("test/local/operations.test.ts"),
-  ),
-  "local user": wrong("", 2, /missing: apply, list or delete/, onMachine("test/local/auth.test.ts")),
-  "local role": wrong("", 2, /missing: apply, list or delete/, onMachine("test/local/auth.test.ts")),
-  "local schedule": wrong(
-    "",
-    2,
-    /missing: apply, list or delete/,
-    onMachine("test/local/snapshots.test.ts", "chedule"),
-  ),
-  "local snapshot": wrong(
-    "",
-    2,
-    /missing: apply, list or delete/,
-    onMachine("test/local/snapshots.test.ts", "napshot"),
-  ),
-  "local fence": wrong("", 2, MEMBER, LOCAL),
-  "local unfence": wrong("", 2, MEMBER, LOCAL),
-  "local down": gone(UP),
-  "local delete": gone(UP),
-  etcd: wrong("nosuch", 2, /choose one of install, list or path/, READS),
+  "local replace": wrong("", 2, MEMBER, LOCAL_ACTS),
+  "local operation": wrong("", 2, /missing: create, list or delete/, LOCAL_ACTS),
+  "local user": wrong("", 2, /missing: apply, list or delete/, LOCAL_ACTS),
+  "local role": wrong("", 2, /missing: apply, list or delete/, LOCAL_ACTS),
+  "local schedule": wrong("", 2, /missing: apply, list or delete/, LOCAL_ACTS),
+  "local snapshot": wrong("", 2, /missing: apply, list or delete/, LOCAL_ACTS),
+  "local fence": wrong("etcd-1 --nam nosuch", 2, /did you mean --name\?/, LOCAL_ACTS),
+  "local unfence": wrong("", 2, MEMBER, LOCAL_ACTS),
+  "local down": gone(LOCAL_ACTS),
+  "local delete": gone(LOCAL_ACTS),
+  etcd: wrong("instal 3.6", 2, /choose one of install, list or path .*did you mean install\?/, READS),
   operator: wrong(
     "--log-level loud",
     2,
@@ -226,10 +216,41 @@ export const PAIRS: Readonly<Record<string, Pair>> = {
   version: wrong("--outputt", 2, /did you mean --output\?/, READS),
 };
 
-/** The verbs that this test file must call with success through real kubectl. */
+/** Verbs for both platforms that must succeed on this machine, too: what they do there is other code. */
+const LOCALLY: Readonly<Record<string, readonly string[]>> = {
+  [LOCAL_ACTS.program]: [
+    "apply",
+    "approve",
+    "compact",
+    "member replace",
+    "operation cancel",
+    "operation show",
+    "restart",
+    "top",
+    "upgrade",
+  ],
+  [LOCAL_VERBS]: [
+    "defrag",
+    "hibernate",
+    "leader move",
+    "member fence",
+    "member unfence",
+    "operation list",
+    "pause",
+    "resume",
+    "scale",
+    "wake",
+  ],
+  "test/local/reading.test.ts": ["events", "list", "logs", "members", "plan", "status", "why"],
+};
+
+/** The verbs that this test file must call with success, through real kubectl or as the program on this machine. */
 export function provenBy(file: string): readonly string[] {
-  return Object.keys(PAIRS).filter((name) => {
+  const isIt = (path: string) => file.endsWith(path);
+  const own = Object.keys(PAIRS).filter((name) => {
     const right = PAIRS[name]?.right;
-    return right !== undefined && "kubectl" in right && file.endsWith(right.kubectl);
+    if (right === undefined) return false;
+    return "kubectl" in right ? isIt(right.kubectl) : "program" in right && isIt(right.program);
   });
+  return [...own, ...Object.keys(LOCALLY).flatMap((path) => (isIt(path) ? (LOCALLY[path] ?? []) : []))];
 }

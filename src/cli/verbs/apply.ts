@@ -11,7 +11,7 @@ import { clusterVerb } from "../verb.ts";
 export const verb = clusterVerb(
   {
     name: "apply",
-    summary: "create or change a cluster as a manifest says, and wait until it is so",
+    summary: "apply an EtcdCluster manifest, and wait until the cluster matches it",
     about:
       "The manifest is checked in full before anything is written, and errors name the line. Fields that the manifest does not have return to their defaults. On a machine the cluster has to exist: local up creates it.",
     flags: {
@@ -75,9 +75,11 @@ export function risksOf(present: ClusterObject, wanted: Pick<EtcdCluster, "spec"
       `${before.replicas - after.replicas} of ${before.replicas} voting members are removed, and ${tolerates(after.replicas)} then`,
     );
   if (after.version !== before.version)
-    risks.push(`etcd ${before.version} becomes ${after.version}, and members restart one at a time`);
+    risks.push(`etcd is changed from ${before.version} to ${after.version}; members restart one at a time`);
   const medium = before.storage?.medium;
   if (medium !== undefined && after.storage.medium !== medium)
-    risks.push(`the storage medium ${medium} becomes ${after.storage.medium}, and all members are replaced`);
+    risks.push(
+      `the storage medium is changed from ${medium} to ${after.storage.medium}; all members are replaced`,
+    );
   return risks;
 }

@@ -33,7 +33,7 @@ export const issue = clusterVerb(
     groups: ["target"],
     examples: [
       {
-        does: "The certificate of an application, for a look with etcdctl",
+        does: "Use the certificate of an application with etcdctl",
         line: "certificate issue orders --out .",
       },
       { does: "One for today", line: "certificate issue alice --ttl 8h --out ~/.etcd" },

@@ -22,7 +22,7 @@ export const verb = clusterVerb(
       retain: {
         kind: "number",
         value: "n",
-        help: `discard all but so many of the newest revisions (default: ${RETAINED})`,
+        help: `retain this many of the newest revisions (default: ${RETAINED})`,
       },
     },
     groups: ["confirm", "wait", "dry", "output", "target"],

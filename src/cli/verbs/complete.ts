@@ -3,7 +3,7 @@ import { deadline } from "../../seams/clock.ts";
 import { parseCommandLine } from "../command-line.ts";
 import { matching, nextWords, type Candidate, type Next } from "../completion/words.ts";
 import type { CliIo, Verb, Verbs } from "../io.ts";
-import type { TargetValues } from "../target/open.ts";
+import type { TargetValues } from "../target/values.ts";
 import { plainVerb } from "../verb.ts";
 
 /** Nobody waits longer for a completion. */

@@ -36,6 +36,7 @@ export const verb = clusterVerb(
         );
         return {
           data: events,
+          kept: "last",
           text: (format) =>
             events.length === 0
               ? `No events of ${cluster.metadata.name}.`

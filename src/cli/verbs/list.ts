@@ -14,7 +14,7 @@ export const verb = clusterVerb(
     examples: [
       { does: "Clusters of one namespace", line: "list -n prod" },
       { does: "Clusters of all namespaces, as they change", line: "list -A --watch" },
-      { does: "Those that need a look", line: "list -A --unhealthy" },
+      { does: "Clusters that need attention", line: "list -A --unhealthy" },
       { does: "Clusters on this machine", line: "list --local" },
     ],
   },
@@ -29,7 +29,7 @@ export const verb = clusterVerb(
         const clusters = flags.unhealthy ? all.filter(({ status }) => status?.phase !== "Healthy") : all;
         return {
           data: clusters,
-          text: (format) =>
+          text: (format, room) =>
             clusters.length === 0 && all.length > 0
               ? `All ${all.length} clusters are healthy.`
               : listLines(
@@ -39,6 +39,7 @@ export const verb = clusterVerb(
                     wide: format === "wide",
                     now: io.clock.now(),
                     width: tableWidthOf(io),
+                    ...(room !== undefined && { room }),
                   },
                   style,
                 ).join("\n"),

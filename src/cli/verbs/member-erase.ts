@@ -4,7 +4,7 @@ import path from "node:path";
 import { ERASE_REFUSED, EraseRefused, eraseDirectory } from "../../recovery/erase.ts";
 import { systemDisk } from "../../seams/disk.ts";
 import { writeResult, type JobResult } from "../../snapshot/result.ts";
-import { confirm } from "../confirm.ts";
+import { confirm } from "../act/confirm.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { UsageError } from "../io.ts";
 import { plainVerb } from "../verb.ts";
@@ -28,20 +28,20 @@ export const verb = plainVerb(
       "result-file": {
         kind: "text",
         value: "file",
-        help: "write what became of it there, as one line of JSON",
+        help: "write the result there, as one line of JSON",
       },
     },
     groups: ["confirm"],
     examples: [
       {
-        does: "What an event says remains on a node",
+        does: "A directory that an event names as left on a node",
         line: "member erase /var/lib/etcd/default/demo.5c7e0f7a/demo-2.b1d6f0c2 --uid b1d6f0c2",
       },
     ],
   },
   async ({ args, flags }, io) => {
     const file = flags["result-file"];
-    const tell = async (result: JobResult) => {
+    const report = async (result: JobResult) => {
       if (file === undefined) return;
       await writeFile(path.resolve(io.cwd, file), writeResult(result)).catch((error: unknown) => {
         io.stderr.write(`cannot write --result-file ${file}: ${(error as Error).message}\n`);
@@ -61,12 +61,12 @@ export const verb = plainVerb(
         clusterID: flags["cluster-id"],
         memberID: flags["member-id"],
       });
-      await tell({ ok: true });
+      await report({ ok: true });
       io.stdout.write(done === "erased" ? `Deleted ${directory}\n` : `${directory} does not exist\n`);
     } catch (error) {
       const refused = error instanceof EraseRefused;
       const message = error instanceof Error ? error.message : String(error);
-      await tell({ ok: false, reason: refused ? ERASE_REFUSED : "EraseFailed", message });
+      await report({ ok: false, reason: refused ? ERASE_REFUSED : "EraseFailed", message });
       throw refused ? new CommandError(EXIT.failed, message, { cause: error }) : error;
     }
   },

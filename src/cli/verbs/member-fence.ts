@@ -5,7 +5,7 @@ import { isFenced } from "../../operator/records/member-object.ts";
 import { changeMember } from "../act/change.ts";
 import { Progress, until } from "../act/progress.ts";
 import { printResult } from "../act/result.ts";
-import { unseen } from "../act/settled.ts";
+import { heldByPause, unseen } from "../act/settled.ts";
 import { onlyMember } from "../act/subject.ts";
 import { confirm } from "../act/confirm.ts";
 import type { ClusterObject } from "../target/target.ts";
@@ -43,7 +43,8 @@ export const fence = clusterVerb(
       new Progress(io),
       async () => {
         const now = await target.cluster(cluster.metadata.name);
-        if (!fencedIn(now, name)) return { doing: now.spec.paused ? pausedBy(now) : unseen(target) };
+        if (now.spec.paused) throw heldByPause(target, now, `the fence of ${name} is recorded`);
+        if (!fencedIn(now, name)) return { doing: unseen(target) };
         const { leader } = now.status ?? {};
         if (isLastOpen(members, member) || now.spec.replicas === 0) return { done: now };
         if (leader === undefined) return { doing: "waiting for a leader" };
@@ -80,7 +81,8 @@ export const unfence = clusterVerb(
       async () => {
         const now = await target.cluster(cluster.metadata.name);
         if (!fencedIn(now, name)) return { done: now };
-        return { doing: now.spec.paused ? pausedBy(now) : unseen(target) };
+        if (now.spec.paused) throw heldByPause(target, now, `the end of the fence of ${name} is recorded`);
+        return { doing: unseen(target) };
       },
       `See: ${target.command} members ${cluster.metadata.name}${target.flags}`,
     );
@@ -107,8 +109,4 @@ function isLastOpen(members: readonly EtcdMember[], member: EtcdMember): boolean
     (one) => one.metadata.name !== member.metadata.name && one.spec.role === "Voter",
   );
   return member.spec.role === "Voter" && others.every(isFenced);
-}
-
-function pausedBy({ metadata }: ClusterObject): string {
-  return `${metadata.name} is paused: it takes effect when the pause ends`;
 }

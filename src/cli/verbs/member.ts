@@ -4,7 +4,7 @@ import { verbGroup } from "../verb.ts";
 export const verb = verbGroup(
   {
     name: "member",
-    summary: "replace, fence or unfence a member, or erase what is left of one",
+    summary: "replace, fence or unfence a member, or erase the data of a removed one",
     examples: [
       { does: "A new member for one whose disk is suspect", line: "member replace demo-2" },
       { does: "Clients and leadership away from a member that stays", line: "member fence demo-2" },

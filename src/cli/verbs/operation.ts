@@ -73,7 +73,7 @@ const cancel = clusterVerb(
     name: "operation cancel",
     summary: "cancel an operation, or stop it after the step under way",
     about:
-      "Deletes the EtcdOperation. What one that runs has done already stays done, and a replacement of a member that was requested is completed.",
+      "Deletes the EtcdOperation. Steps already taken are not undone, and a replacement of a member that was requested is completed.",
     arguments: [OPERATION],
     groups: ["confirm", "dry", "output", "target"],
     examples: [{ does: "Cancel a restart that still waits", line: "operation cancel demo-restart-1f0c2a" }],

@@ -12,7 +12,7 @@ export const verb = clusterVerb(
     name: "plan",
     summary: "show the steps that a change would take, with quorum headroom and risk, without making it",
     about:
-      "Without a change it shows the remaining steps of the present one. MAY FAIL is how many voters can fail during the step before quorum is lost. The decision is the operator's own, folded forward.",
+      "Without a change it shows the remaining steps of the present one. MAY FAIL is how many voters can fail during the step before quorum is lost. It is computed by the operator's own rules, applied to their predicted effects.",
     arguments: [CLUSTER],
     flags: {
       file: { kind: "text", short: "f", value: "file", help: "EtcdCluster manifest; - reads standard input" },

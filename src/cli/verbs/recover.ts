@@ -11,7 +11,10 @@ export const verb = verbGroup(
         does: "Start an etcd from what this machine holds, without an API server",
         line: "recover node /var/lib/etcd",
       },
-      { does: "Whose data is it, and how far does it reach?", line: "recover inspect /var/lib/etcd" },
+      {
+        does: "Which cluster and member wrote the data, and up to which revision?",
+        line: "recover inspect /var/lib/etcd",
+      },
     ],
   },
   {

@@ -1,7 +1,7 @@
 /** `quorate resume`: ends a pause. */
 import { changeCluster } from "../act/change.ts";
 import { printResult } from "../act/result.ts";
-import { isHibernated, isReady, settled } from "../act/settled.ts";
+import { goalOf, settled } from "../act/settled.ts";
 import { chosenCluster } from "../target/choose.ts";
 import { clusterVerb } from "../verb.ts";
 import { CLUSTER } from "../verb-data.ts";
@@ -24,8 +24,7 @@ export const verb = clusterVerb(
       spec.paused ? { spec: { paused: false } } : undefined,
     );
     if (flags["no-wait"]) return await printResult(io, flags, `Resuming ${name}`, object);
-    const goal = object.spec.replicas === 0 ? isHibernated : isReady;
-    const end = await settled(io, flags, target, object, goal);
+    const end = await settled(io, flags, target, object, goalOf(object));
     await printResult(io, flags, `${name} is resumed: ${end.status?.message ?? "Ready"}`, end);
   },
 );

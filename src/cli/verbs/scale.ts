@@ -2,7 +2,7 @@
 import { changeCluster, respecified } from "../act/change.ts";
 import { headroom, removal, tolerates } from "../act/headroom.ts";
 import { printResult } from "../act/result.ts";
-import { isHibernated, isReady, settled } from "../act/settled.ts";
+import { goalOf, settled } from "../act/settled.ts";
 import { UsageError } from "../io.ts";
 import { confirm } from "../act/confirm.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -39,7 +39,7 @@ export const verb = clusterVerb(
     const { object } = await changeCluster(target, cluster, respecified("replicas", before, replicas));
     if (flags["no-wait"])
       return await printResult(io, flags, `${change}; ${tolerates(replicas)} then`, object);
-    const end = await settled(io, flags, target, object, replicas === 0 ? isHibernated : isReady);
+    const end = await settled(io, flags, target, object, goalOf(object));
     const text =
       replicas === 0
         ? `${name} is hibernated; its data is retained`

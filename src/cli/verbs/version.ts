@@ -4,7 +4,7 @@ import { deadline } from "../../seams/clock.ts";
 import { CommandError } from "../exit.ts";
 import type { CliIo } from "../io.ts";
 import { formatted } from "../output.ts";
-import type { TargetValues } from "../target/open.ts";
+import type { TargetValues } from "../target/values.ts";
 import { plainVerb } from "../verb.ts";
 
 /** The version of this command is worth no long wait for the other. */
@@ -36,12 +36,19 @@ export const verb = plainVerb(
 
 interface Found {
   readonly version?: string;
+  /** Where it names no version. */
+  readonly image?: string;
   readonly problem?: string;
 }
 
 function lines(client: string, operator: Found | undefined): string {
-  const told = operator && `operator ${operator.version ?? `unknown: ${operator.problem}`}`;
-  return [`quorate ${client}`, ...(told === undefined ? [] : [told])].join("\n");
+  const named =
+    operator?.version ??
+    (operator?.image === undefined
+      ? `unknown: ${operator?.problem}`
+      : `of image ${operator.image}, which names no version`);
+  const shown = operator && `operator ${named}`;
+  return [`quorate ${client}`, ...(shown === undefined ? [] : [shown])].join("\n");
 }
 
 async function operatorVersion(flags: TargetValues, io: CliIo): Promise<Found> {
@@ -50,8 +57,7 @@ async function operatorVersion(flags: TargetValues, io: CliIo): Promise<Found> {
   try {
     const target = await openTarget(flags, { ...io, signal: limit.signal });
     try {
-      const version = await target.operatorVersion();
-      return version === undefined ? { problem: "no Deployment of the operator can be read" } : { version };
+      return (await target.operatorVersion()) ?? { problem: "no Deployment of the operator can be read" };
     } finally {
       await target.close();
     }

@@ -14,7 +14,7 @@ export const verb = clusterVerb(
     name: "wake",
     summary: "start the members of a hibernated cluster again, with their data",
     about:
-      "The size is that of before: the number of voting members whose records and volumes were retained. --replicas chooses another one; members beyond it are removed once a quorum of all of them serves.",
+      "The cluster wakes with its previous size: the number of voting members whose records and volumes were retained. --replicas chooses another one; members beyond it are removed once a quorum of all of them serves.",
     arguments: [CLUSTER],
     flags: {
       replicas: {

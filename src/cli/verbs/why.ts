@@ -9,7 +9,7 @@ export const verb = clusterVerb(
   {
     name: "why",
     summary: "explain what a cluster is doing or waiting for, and what you can do",
-    about: "Reasons are stable words, each with a page of its own in docs/reasons.md.",
+    about: "Reasons are stable words, each described in docs/reasons.md.",
     arguments: [CLUSTER],
     groups: ["output", "watch", "target"],
     examples: [

@@ -10,7 +10,7 @@ import type {
   AdoptionMark,
   LeftVolume,
   ReleasedVolume,
-} from "../adoption-facts.ts";
+} from "../facts/adoption-facts.ts";
 import type { AdoptionProblem, NotBound } from "../messages/adoption.ts";
 import type { DirectoryMember, MemberDirectory } from "../observation.ts";
 import { quorum } from "../quorum.ts";
@@ -81,8 +81,9 @@ export function adoptionOf(view: View, adopt: Adopt): Adoption {
       return refused({ kind: "copies", volumes: copies.map(({ name }) => name), member: next.member });
     return { is: "rebound", volume: next };
   }
-  const notBound = { released: released.map(toldReleased), unlisted: facts.unlisted?.why };
-  if (candidates.length === 0) return refused({ kind: "none", found: facts.volumes.map(told), ...notBound });
+  const notBound = { released: released.map(describeReleased), unlisted: facts.unlisted?.why };
+  if (candidates.length === 0)
+    return refused({ kind: "none", found: facts.volumes.map(describeVolume), ...notBound });
   const unread = candidates.filter(
     ({ directory }) => directory === undefined || directory.state === "reading",
   );
@@ -91,6 +92,12 @@ export function adoptionOf(view: View, adopt: Adopt): Adoption {
     const why = first?.directory?.state === "reading" ? first.directory.why : undefined;
     return { is: "reading", objects: objectsOf(unread), why };
   }
+  const [alone] = candidates.flatMap(({ object, directory }) =>
+    directory && "alone" in directory && directory.alone !== undefined
+      ? [{ object, data: directory.alone }]
+      : [],
+  );
+  if (alone) return refused({ kind: "alone", ...alone });
   const held = candidates.flatMap((volume): Held[] =>
     volume.directory?.state === "data" ? [{ volume, data: volume.directory }] : [],
   );
@@ -144,8 +151,9 @@ function planned(view: View, facts: AdoptionFacts, found: Found): Adoption {
       if (problem) return refused(problem);
       taken.push(volume);
     }
-    const storage = volume?.storage ?? {};
-    members.push({ name, memberID, peerURL, ...(volume && { volumeUID: volume.uid }), ...storage });
+    const { storage = {}, host } = volume ?? {};
+    const place = { ...(volume && { volumeUID: volume.uid }), ...storage, ...(host && { host }) };
+    members.push({ name, memberID, peerURL, ...place });
   }
   const asked = view.spec.version;
   const versions = taken.flatMap(({ object, identity }) =>
@@ -186,7 +194,7 @@ function planned(view: View, facts: AdoptionFacts, found: Found): Adoption {
     is: "planned",
     mark: { clusterID: newest.clusterID, members },
     missing,
-    left: facts.volumes.filter((volume) => !taken.includes(volume)).map(told),
+    left: facts.volumes.filter((volume) => !taken.includes(volume)).map(describeVolume),
     tooFew,
     oldest: behind[0]?.wrote ?? asked,
   };
@@ -247,12 +255,12 @@ function objectsOf(volumes: readonly LeftVolume[]): string[] {
 }
 
 /** For people: which one, and whose. */
-function told({ object, identity, directory }: LeftVolume): string {
+function describeVolume({ object, identity, directory }: LeftVolume): string {
   const clusterID = directory?.state === "data" ? directory.clusterID : identity.clusterID;
   return `${object} (${clusterID === undefined ? "no identity" : `cluster ID ${clusterID}`})`;
 }
 
-function toldReleased({ name, refused: why }: ReleasedVolume): string {
+function describeReleased({ name, refused: why }: ReleasedVolume): string {
   return `PersistentVolume ${name} (${why})`;
 }
 

@@ -5,11 +5,16 @@
  */
 import { millisecondsOf } from "../../api/duration.ts";
 import type { ManualBecause } from "../messages/automatic.ts";
-import { namesOf, type MemberView, type View } from "../view.ts";
+import type { OperationFacts } from "../observation.ts";
+import { isFinished } from "../operations/status.ts";
+import { minorOf } from "../version/version.ts";
+import { byOurClock, namesOf, type MemberView, type View } from "../view.ts";
 import { exitOf, meaningOf } from "./exit-causes.ts";
 import { ENDS_WITHIN_MS } from "./lost-data.ts";
-import type { RecoveryPlan } from "./recovery-plan.ts";
+import { preferredInstead, type Alternative } from "./recovery-alternative.ts";
+import { recoveryPlan, type RecoveryPlan } from "./recovery-plan.ts";
 import { wrongVersion } from "./recovery-version.ts";
+import { fetchedAt } from "./restore-progress.ts";
 
 /** One that follows so soon on another has a cause that a person has to find. */
 const APART_MS = 60 * 60_000;
@@ -21,23 +26,72 @@ export function isAutomatic({ spec }: View): boolean {
   return spec.recovery?.quorumLoss === "Automatic";
 }
 
-/** What keeps it from being carried out by itself; undefined when nothing does. */
-export function manualBecause(view: View, plan: RecoveryPlan): ManualBecause | undefined {
+/** What is restored instead has so long to be fetched, while nobody serves and the survivor could. */
+export const FETCHED_WITHIN_MS = 30 * 60_000;
+
+/** Whether what the operator itself chose instead of the survivor takes too long, and the survivor may be taken. */
+export function isLateInstead(view: View, { name, task, status }: OperationFacts): boolean {
+  if (task.kind !== "restore" || task.recovery === undefined || !isAutomatic(view)) return false;
+  if (!name.startsWith(automaticName(view.observation.cluster.name, { hash: task.recovery }))) return false;
+  if (!(view.now - byOurClock(view, Date.parse(status.startedAt ?? "")) > FETCHED_WITHIN_MS)) return false;
+  const plan = recoveryPlan(view);
+  return plan?.hash === task.recovery && !doubtsOf(plan) && !notSurvivor(view, plan);
+}
+
+/** What is approved without a person: the survivor, or what is restored instead; or why nothing is. */
+export type AutomaticChoice =
+  | { readonly approve: "survivor" }
+  | { readonly approve: Alternative }
+  | { readonly manual: ManualBecause };
+
+export function automaticChoice(view: View, plan: RecoveryPlan): AutomaticChoice {
+  const because = doubtsOf(plan);
+  if (because) return { manual: because };
+  // Whatever was tried first and failed, the survivor is what is left.
+  const instead = automaticTries(view, plan).length === 0 ? preferredInstead(view, plan) : undefined;
+  const approve = instead && !notInstead(view, instead) ? instead : ("survivor" as const);
+  const against = approve === "survivor" ? notSurvivor(view, plan) : undefined;
+  const manual = against ?? notYet(view, plan);
+  return manual ? { manual } : { approve };
+}
+
+/** Whichever is taken, it has to be proven that the others are lost. */
+function doubtsOf(plan: RecoveryPlan): ManualBecause | undefined {
+  const doubtful = lostIn(plan).filter((member) => !isProvenGone(member));
+  if (doubtful.length > 0) return { kind: "doubt", members: namesOf(doubtful) };
+  if (plan.votersWithoutRecord === undefined) return { kind: "unlisted" };
+  return plan.votersWithoutRecord.length > 0
+    ? { kind: "unrecorded-voters", members: plan.votersWithoutRecord }
+    : undefined;
+}
+
+const lostIn = (plan: RecoveryPlan) => plan.members.filter(({ data }) => !data).map(({ member }) => member);
+
+function notSurvivor(view: View, plan: RecoveryPlan): ManualBecause | undefined {
   const hindrance = view.observation.platform.recoveryRefused ?? wrongVersion(view, plan);
   if (hindrance !== undefined) return { kind: "hindered", why: hindrance };
-  const lost = plan.members.filter(({ data }) => !data).map(({ member }) => member);
-  const doubtful = lost.filter((member) => !isProvenGone(member));
-  if (doubtful.length > 0) return { kind: "doubt", members: namesOf(doubtful) };
-  if (plan.strangers === undefined) return { kind: "unlisted" };
-  if (plan.strangers.length > 0) return { kind: "strangers", members: plan.strangers };
-  const most = view.spec.recovery?.maxLostRevisions ?? 0;
-  if (plan.lost === undefined) return { kind: "unknown-loss" };
-  if (plan.lost.most > most) return { kind: "loss", lost: plan.lost.most, most };
+  return tooMuch(view, plan.lost?.most);
+}
+
+/** A snapshot that nobody has restored yet is not what a cluster is replaced by without a person; a point is built first. */
+function notInstead(view: View, { is, lost, verifiedAt, etcdVersion }: Alternative): boolean {
+  if (view.observation.platform.recoveryRefused !== undefined || tooMuch(view, lost)) return true;
+  if (is === "PointInTime") return false;
+  return verifiedAt === undefined || minorOf(etcdVersion ?? "") !== minorOf(view.spec.version);
+}
+
+function tooMuch({ spec }: View, lost: number | undefined): ManualBecause | undefined {
+  const most = spec.recovery?.maxLostRevisions ?? 0;
+  if (lost === undefined) return { kind: "unknown-loss" };
+  return lost > most ? { kind: "loss", lost, most } : undefined;
+}
+
+function notYet(view: View, plan: RecoveryPlan): ManualBecause | undefined {
   const times = automaticTries(view, plan).length;
   if (times >= MOST_TRIES) return { kind: "tried", times };
-  const last = lastRecovery(view);
+  const last = lastRecovery(view, plan);
   if (last !== undefined && view.now - last < APART_MS) return { kind: "recent", until: last + APART_MS };
-  const until = Math.max(...lost.map((member) => givenUpAt(view, member)));
+  const until = Math.max(...lostIn(plan).map((member) => givenUpAt(view, member)));
   return view.now < until ? { kind: "early", until } : undefined;
 }
 
@@ -82,12 +136,24 @@ export function automaticName(cluster: string, { hash }: Pick<RecoveryPlan, "has
 }
 
 /** Of whatever outcome: also one that failed is not tried again and again. */
-function lastRecovery({ observation }: View): number | undefined {
-  const times = observation.operations.flatMap(({ task, status }) => {
+function lastRecovery(view: View, plan: RecoveryPlan): number | undefined {
+  const { observation } = view;
+  const times = observation.operations.flatMap((operation) => {
+    const { task, status } = operation;
+    if (isWithoutEffect(operation, plan)) return [];
     const at = Date.parse(status.completedAt ?? status.startedAt ?? "");
-    return task.kind === "recoverQuorum" && !Number.isNaN(at) ? [at] : [];
+    const recovers =
+      task.kind === "recoverQuorum" || (task.kind === "restore" && task.recovery !== undefined);
+    return recovers && !Number.isNaN(at) ? [byOurClock(view, at)] : [];
   });
   const { at } = observation.cluster.marks.recovered ?? {};
   const known = [...times, ...(at === undefined ? [] : [at])];
   return known.length === 0 ? undefined : Math.max(...known);
+}
+
+/** What was to be restored instead of this plan ended before any member was stopped: the survivor has its turn at once. */
+function isWithoutEffect(operation: OperationFacts, { hash }: RecoveryPlan): boolean {
+  const { task } = operation;
+  if (task.kind !== "restore" || task.recovery !== hash) return false;
+  return isFinished(operation) && fetchedAt(operation) === undefined;
 }

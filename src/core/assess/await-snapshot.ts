@@ -1,7 +1,7 @@
 /** The wait for the snapshot that comes before another minor version: what it waits for, and how a person ends it. */
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
-import { hold } from "../outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import { hold } from "../steps/outcome.ts";
 import type { MemberTemplate } from "../record.ts";
 import type { SnapshotFacts } from "../snapshots/facts.ts";
 import { templateHash } from "../template/template.ts";
@@ -27,7 +27,7 @@ export function awaitSnapshot(view: View, to: string, { before, template }: Awai
       const { name: snapshot, schedule } = before;
       if (schedule.failure === undefined)
         return hold(HOLDS.rollouts, "SnapshotBeforeAwaited", { to, snapshot });
-      const why = `it cannot be created: ${fragmentOf(schedule.failure)}`;
+      const why = `it cannot be created: ${schedule.failure}`;
       return hold(HOLDS.rollouts, "SnapshotBeforeStuck", { to, snapshot, why, approval });
     }
     case "running": {
@@ -35,22 +35,17 @@ export function awaitSnapshot(view: View, to: string, { before, template }: Awai
       const stuckAt = stuckFrom(before.snapshot);
       if (stuckAt === undefined || view.now < stuckAt)
         return hold(HOLDS.rollouts, "SnapshotBeforeAwaited", { to, snapshot }, { until: stuckAt });
-      const why = fragmentOf(status.message ?? "unknown");
+      const why = status.message ?? "unknown";
       return hold(HOLDS.rollouts, "SnapshotBeforeStuck", { to, snapshot, why, approval });
     }
     case "failed": {
       const { name: snapshot, status } = before.snapshot;
-      const params = { to, snapshot, why: fragmentOf(status.message ?? "unknown"), approval };
+      const params = { to, snapshot, why: status.message ?? "unknown", approval };
       return hold(HOLDS.rollouts, "SnapshotBeforeFailed", params, { until: before.againAt });
     }
     case "unreadable": {
       const { name: schedule, why } = before.schedule;
-      return hold(HOLDS.rollouts, "SnapshotBeforeUnreadable", {
-        to,
-        schedule,
-        why: fragmentOf(why),
-        approval,
-      });
+      return hold(HOLDS.rollouts, "SnapshotBeforeUnreadable", { to, schedule, why, approval });
     }
   }
 }
@@ -59,9 +54,4 @@ export function awaitSnapshot(view: View, to: string, { before, template }: Awai
 function stuckFrom({ status, createdAt, jobs }: SnapshotFacts): number | undefined {
   const isWaiting = jobs.some(({ task, state }) => task === "save" && state.is === "waiting");
   return status.phase === "Running" && !isWaiting ? undefined : createdAt + STARTS_WITHIN_MS;
-}
-
-/** As a part of another sentence. */
-function fragmentOf(sentence: string): string {
-  return sentence.replace(/\.$/, "");
 }

@@ -48,16 +48,17 @@ test("what does not grow, or grows so slowly that nobody cares, is not told", ()
 });
 
 test("an estimate that wavers changes nothing that was told, and one that moved does", () => {
-  const told = NOW + 10 * HOUR;
-  for (const hours of [8, 9, 11, 12]) assert.equal(quotaFullAt(growing(GI / (hours * 3_600)), told), told);
-  assert.notEqual(quotaFullAt(growing(GI / (5 * 3_600)), told), told);
-  assert.notEqual(quotaFullAt(growing(GI / (20 * 3_600)), told), told);
+  const reported = NOW + 10 * HOUR;
+  for (const hours of [8, 9, 11, 12])
+    assert.equal(quotaFullAt(growing(GI / (hours * 3_600)), reported), reported);
+  assert.notEqual(quotaFullAt(growing(GI / (5 * 3_600)), reported), reported);
+  assert.notEqual(quotaFullAt(growing(GI / (20 * 3_600)), reported), reported);
 });
 
 test("it is taken back well beyond the bound within which it is told", () => {
-  const told = NOW + 29 * DAY;
-  assert.equal(quotaFullAt(growing(GI / (33 * 86_400)), told), told);
-  assert.equal(quotaFullAt(growing(GI / (45 * 86_400)), told), undefined);
+  const reported = NOW + 29 * DAY;
+  assert.equal(quotaFullAt(growing(GI / (33 * 86_400)), reported), reported);
+  assert.equal(quotaFullAt(growing(GI / (45 * 86_400)), reported), undefined);
 });
 
 test("after a restart of the operator what was told stands until there is a new estimate", () => {

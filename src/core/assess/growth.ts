@@ -28,27 +28,28 @@ export function growthOf(samples: readonly SizeSample[]): number | undefined {
 }
 
 const DAY_MS = 86_400_000;
-/** What is further away than this is not told, and what was told is taken back only well beyond. */
-const TOLD_WITHIN_MS = 30 * DAY_MS;
-const TAKEN_BACK_MS = 40 * DAY_MS;
+/** What is further away than this is not reported, and what was reported is withdrawn only well beyond. */
+const REPORTED_WITHIN_MS = 30 * DAY_MS;
+const WITHDRAWN_MS = 40 * DAY_MS;
 /** As long as a new estimate differs by no more than this share of the time left, the old one stays. */
 const TOLERANCE = 0.25;
 
 /**
- * The time at which the quota is full, for a status: `told` is what it said before. It changes when the estimate has
+ * The time at which the quota is full, for a status: `reported` is what it said before. It changes when the estimate has
  * moved by much, not with every look.
  */
-export function quotaFullAt(view: View, told: number | undefined): number | undefined {
+export function quotaFullAt(view: View, reported: number | undefined): number | undefined {
   const { now } = view;
   const { bytesPerSecond } = view.observation.etcd;
-  // Not measured yet, as after a restart of the operator: what was told stands.
-  if (bytesPerSecond === undefined) return told;
+  // Not measured yet, as after a restart of the operator: what was reported stands.
+  if (bytesPerSecond === undefined) return reported;
   const estimate = estimateOf(view, bytesPerSecond);
   if (estimate === undefined) return undefined;
-  if (told === undefined) return estimate - now <= TOLD_WITHIN_MS ? rounded(estimate, now) : undefined;
-  if (estimate - now > TAKEN_BACK_MS) return undefined;
-  const stands = told > now && Math.abs(estimate - told) <= TOLERANCE * (told - now);
-  return stands ? told : rounded(estimate, now);
+  if (reported === undefined)
+    return estimate - now <= REPORTED_WITHIN_MS ? rounded(estimate, now) : undefined;
+  if (estimate - now > WITHDRAWN_MS) return undefined;
+  const stands = reported > now && Math.abs(estimate - reported) <= TOLERANCE * (reported - now);
+  return stands ? reported : rounded(estimate, now);
 }
 
 function estimateOf(view: View, bytesPerSecond: number): number | undefined {

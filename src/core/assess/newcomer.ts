@@ -1,7 +1,7 @@
 /** What a new member needs before it can start: an address that the platform offers, and a volume. */
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
-import { hold } from "../outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import { hold } from "../steps/outcome.ts";
 import type { MemberAddress } from "../record.ts";
 import type { MemberView, View } from "../view.ts";
 

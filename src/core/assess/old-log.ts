@@ -5,9 +5,9 @@
  * A member makes one every `snapshot-count` entries; where they do not come by themselves, entries that
  * change nothing are added.
  */
-import { act, hold } from "../outcome.ts";
+import { act, hold } from "../steps/outcome.ts";
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import { releaseOf } from "../version/releases.ts";
 import { isVolatile } from "../template/template.ts";
 import { minorNumber, minorOf } from "../version/version.ts";

@@ -7,11 +7,11 @@ import { retemplate } from "../rules/retemplate.ts";
 import { degraded, quorate } from "../status/conditions.ts";
 import { NOW, change, edit, exited, healthy } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
-import { EDITED, LONG_AGO, SILENT, approved, blind, unseen } from "../testing/unseen.ts";
+import { EDITED, LONG_AGO, SILENT, approved, unreachableEtcd, unseen } from "../testing/unseen.ts";
 import { viewOf } from "../view.ts";
 
 test("one that runs and is not Ready is not restarted for an edit while the quorum is hidden, unless a person says so", () => {
-  const world = edit(unseen(blind(), "demo-3", false), EDITED);
+  const world = edit(unseen(unreachableEtcd(), "demo-3", false), EDITED);
   assert.deepEqual(says(retemplate, world), []);
   assert.deepEqual(says(retemplate, approved(world, "restart-demo-3")), ["revert: revert demo-3"]);
   const ended = change(exited(world, "demo-3"), "demo-3", { unhealthySince: LONG_AGO });

@@ -54,7 +54,7 @@ test("without a person no plan is approved while somebody may vote that has no r
   const unlisted = holding(automatic, "demo-1", { members: undefined });
   for (const [doubtful, why] of [
     [ghost, /voters that have no EtcdMember, and they may still serve: demo-9/],
-    [unlisted, /no member list tells who votes/],
+    [unlisted, /no member list says which members vote/],
   ] as const) {
     assert.equal(next(doubtful), "nothing");
     assert.match(decide(doubtful).holds.at(-1)?.next ?? "", why);

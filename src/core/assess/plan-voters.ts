@@ -1,6 +1,6 @@
 /**
  * Who votes, when there is no quorum to ask: by the member list of one that answers, and by the one in the directory whose
- * log knows most. A record does not tell a learner that has joined from a voter, so it counts only where no list is known.
+ * log is the newest. A record does not tell a learner that has joined from a voter, so it counts only where no list is known.
  */
 import type { DirectoryMember, EtcdMemberEntry } from "../observation.ts";
 import { isAt, type MemberView, type View } from "../view.ts";
@@ -10,7 +10,7 @@ export interface PlanVoters {
   /** Alone or with others it makes the quorum. */
   readonly isVoter: (member: MemberView) => boolean;
   /** Voters that no record stands for; undefined where no list is known. */
-  readonly strangers: readonly string[] | undefined;
+  readonly votersWithoutRecord: readonly string[] | undefined;
 }
 
 interface Entry {
@@ -23,8 +23,8 @@ interface Entry {
 export function planVoters(view: View): PlanVoters {
   const lists = [view.observation.etcd.list?.members.map(fromEtcd), newestList(view)?.map(fromDirectory)];
   const entries = lists.flatMap((list) => list ?? []);
-  if (entries.length === 0) return { isVoter: isVoterByRecord, strangers: undefined };
-  const strangers = entries.filter(
+  if (entries.length === 0) return { isVoter: isVoterByRecord, votersWithoutRecord: undefined };
+  const votersWithoutRecord = entries.filter(
     (entry) => !entry.isLearner && !view.members.some((member) => isOf(member, entry)),
   );
   return {
@@ -33,7 +33,7 @@ export function planVoters(view: View): PlanVoters {
       const its = entries.filter((entry) => isOf(member, entry));
       return its.length === 0 ? isVoterByRecord(member) : its.some(({ isLearner }) => !isLearner);
     },
-    strangers: [...new Set(strangers.map(({ id, name }) => name || id))],
+    votersWithoutRecord: [...new Set(votersWithoutRecord.map(({ id, name }) => name || id))],
   };
 }
 

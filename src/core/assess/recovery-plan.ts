@@ -3,11 +3,12 @@
  * then the index of its last entry as raft compares logs, and everything that the choice was made from. Its hash is what
  * a person approves: with any of it changed, it is another plan.
  */
-import { canonical, shortHash } from "../hash.ts";
+import { canonical, shortHash } from "../template/hash.ts";
 import { quorum } from "../quorum.ts";
 import { namesOf, type MemberView, type View } from "../view.ts";
 import { exitOf } from "./exit-causes.ts";
 import { isWithoutData } from "./lost-data.ts";
+import { lostSeconds, quorumGoneAt } from "./lost-time.ts";
 import { byLog, dataOf, type DataFound } from "./member-data.ts";
 import { hiddenQuorum } from "./out-of-reach.ts";
 import { isVoterByRecord, planVoters } from "./plan-voters.ts";
@@ -26,11 +27,15 @@ export interface RecoveryPlan {
   readonly data: DataFound;
   readonly members: readonly PlannedMember[];
   /** Voters that no record stands for; undefined where it is not known who votes. */
-  readonly strangers: readonly string[] | undefined;
+  readonly votersWithoutRecord: readonly string[] | undefined;
   /** The revision that the survivor will have: at least, and at most. */
   readonly revisions: { readonly least: number; readonly most: number };
   /** Revisions that were seen and that it cannot have; undefined where it is not known how far the cluster had come. */
   readonly lost: { readonly least: number; readonly most: number } | undefined;
+  /** All that is lost was written within so many seconds before the loss of quorum; undefined where nobody saw it. */
+  readonly lostSeconds: number | undefined;
+  /** When quorum was seen to be lost; undefined where nobody saw it. */
+  readonly goneAt: number | undefined;
 }
 
 /**
@@ -40,7 +45,7 @@ export interface RecoveryPlan {
 export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryPlan | undefined {
   const { cluster, etcd } = view.observation;
   if (!view.established || view.hasQuorum || hiddenQuorum(view).length > 0) return undefined;
-  const { isVoter, strangers } = planVoters(view);
+  const { isVoter, votersWithoutRecord } = planVoters(view);
   const voters = view.staying.filter(isVoter);
   const isLost = (member: MemberView) =>
     isWithoutData(view)(member) || (settled !== undefined && !settled.includes(member.name));
@@ -70,6 +75,7 @@ export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryP
   const { revision, replay } = best.data;
   const revisions = { least: revision, most: revision + replay };
   const seen = etcd.highestRevision ?? 0;
+  const goneAt = quorumGoneAt(voters);
   const hash = shortHash(
     canonical({
       cluster: cluster.uid,
@@ -88,12 +94,14 @@ export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryP
     survivor: best.member,
     data: best.data,
     members,
-    strangers,
+    votersWithoutRecord,
     revisions,
     lost:
-      seen === 0 || !isSeenToTheEnd(view, voters)
+      seen === 0 || !isSeenToTheEnd(view, goneAt)
         ? undefined
         : { least: Math.max(0, seen - revisions.most), most: Math.max(0, seen - revisions.least) },
+    lostSeconds: lostSeconds(view, goneAt, { revision: revisions.least }),
+    goneAt,
   };
 }
 
@@ -101,12 +109,9 @@ export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryP
  * The highest revision that was seen tells how far the cluster had come only if a read through quorum was followed within
  * seconds by the proof that too few have their data for another write. Who was merely out of our sight may have served.
  */
-function isSeenToTheEnd({ observation }: View, voters: readonly MemberView[]): boolean {
+function isSeenToTheEnd({ observation }: View, goneAt: number | undefined): boolean {
   const { quorumSeenAt } = observation.etcd;
-  if (quorumSeenAt === undefined) return false;
-  const isGoneInTime = ({ goneSince }: MemberView) =>
-    goneSince !== undefined && goneSince - quorumSeenAt <= SEEN_WITHIN_MS;
-  return voters.length - voters.filter(isGoneInTime).length < quorum(voters.length);
+  return quorumSeenAt !== undefined && goneAt !== undefined && goneAt - quorumSeenAt <= SEEN_WITHIN_MS;
 }
 
 const SEEN_WITHIN_MS = 15_000;

@@ -3,14 +3,28 @@
  * Its hash is what a person approves. A cluster that was restored or recovered has another ID, so an approval is good for once.
  */
 import type { RestoreRecipe } from "../../api/bootstrap.ts";
-import { sourceText } from "../../api/restore-values.ts";
-import { canonical, shortHash } from "../hash.ts";
+import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
+import { folderText, sourceText } from "../../api/restore-values.ts";
+import { canonical, shortHash } from "../template/hash.ts";
+import type { View } from "../view.ts";
+
+/** The cluster as it lives now. */
+interface PlannedFor {
+  readonly uid: string;
+  readonly clusterID: string | undefined;
+  readonly version: string;
+}
+
+export function plannedFor({ spec, observation: { cluster } }: View): PlannedFor {
+  const clusterID = cluster.marks.established?.clusterID;
+  return { uid: cluster.uid, clusterID, version: spec.version };
+}
 
 export type PlannedRestore = Pick<RestoreRecipe, "snapshot" | "source" | "checksum" | "encryption">;
 
 /** Of an EtcdSnapshot its name counts and also what it says: one that was made again under the name is another one. */
 export function restorePlan(
-  cluster: { readonly uid: string; readonly clusterID: string | undefined; readonly version: string },
+  cluster: PlannedFor,
   { snapshot, source, checksum, encryption }: PlannedRestore,
 ): string {
   return shortHash(canonical({ ...cluster, snapshot, source, checksum, encryption }));
@@ -19,4 +33,19 @@ export function restorePlan(
 /** As people are told of it. */
 export function plannedText({ snapshot, source }: PlannedRestore): string {
   return snapshot === undefined ? sourceText(source) : `EtcdSnapshot ${snapshot} (${sourceText(source)})`;
+}
+
+export type PlannedPoint = Pick<EtcdSnapshotSpec, "destination" | "pointInTime" | "encryption">;
+
+/** Of a point in time: it is built once this is approved, from what was recorded in just this folder. */
+export function pointPlan(
+  cluster: PlannedFor,
+  { destination, pointInTime, encryption }: PlannedPoint,
+): string {
+  return shortHash(canonical({ ...cluster, destination, pointInTime, encryption }));
+}
+
+export function pointText({ pointInTime, destination }: PlannedPoint): string {
+  const { revision, time } = pointInTime ?? {};
+  return `the state at ${revision === undefined ? time : `revision ${revision}`}, as recorded in ${folderText(destination)}`;
 }

@@ -142,7 +142,7 @@ describe("before members move to another minor version", () => {
     assert.equal(since(200_000, { ...running, jobs })?.code, "SnapshotBeforeStuck");
     const refused = scheduleNamed("nightly", { failure: "exceeded quota." });
     const world = upgrading({ schedules: [refused] });
-    assert.match(decide(world).holds[0]?.message ?? "", /cannot be created: exceeded quota$/);
+    assert.match(decide(world).holds[0]?.message ?? "", /cannot be created: exceeded quota\.$/);
     assert.ok(created(world), "and is tried again");
   });
 
@@ -153,7 +153,7 @@ describe("before members move to another minor version", () => {
       snapshots: { snapshots: [], unreadable: [{ name: "weekly", why: "weekly.json is not JSON" }] },
     };
     for (const [world, words] of [
-      [upgrading({ schedules: [invalid] }), /EtcdSnapshotSchedule nightly .*unknown field spec\.tape$/],
+      [upgrading({ schedules: [invalid] }), /EtcdSnapshotSchedule nightly .*unknown field spec\.tape\.$/],
       [damaged, /EtcdSnapshotSchedule weekly .*weekly\.json is not JSON$/],
     ] as const) {
       const [hold] = decide(world).holds;

@@ -13,7 +13,7 @@ import {
   LONG_AGO,
   SILENT,
   approved,
-  blind,
+  unreachableEtcd,
   done,
   restarted,
   unseen,
@@ -34,7 +34,7 @@ test("an edit that hides its canary from us can be taken back, and nothing else 
 
 test("a running member gets a template only when the one that has it was seen well with it", () => {
   // Nobody is Ready: the members may really be down.
-  const world = edit(blind(healthy(), false), EDITED);
+  const world = edit(unreachableEtcd(healthy(), false), EDITED);
   assert.deepEqual(says(retemplate, world), ["revert: revert demo-1"]);
   const first = done(retemplate, world);
   assert.deepEqual(says(retemplate, first), ["MemberStarting"]);
@@ -59,7 +59,7 @@ test("members whose processes have ended get another template together, whatever
 });
 
 test("one whose own data is lost is no trial of the template", () => {
-  const world = edit(blind(healthy(), false), EDITED);
+  const world = edit(unreachableEtcd(healthy(), false), EDITED);
   const first = done(retemplate, world);
   const lost = exited(first, "demo-1", "data-corrupt");
   assert.deepEqual(says(retemplate, lost), ["revert: revert demo-2"]);
@@ -67,7 +67,7 @@ test("one whose own data is lost is no trial of the template", () => {
 
 test("one that has no node to run on is no trial either, unless it may be the template that no node takes", () => {
   const world = (edited: Parameters<typeof edit>[1]) =>
-    done(retemplate, edit(blind(healthy(), false), edited));
+    done(retemplate, edit(unreachableEtcd(healthy(), false), edited));
   const waiting = {
     state: "waiting",
     reason: "Unschedulable",

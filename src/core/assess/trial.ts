@@ -2,7 +2,7 @@
  * A template that is new to the cluster is tried by one running member first: the next one follows when the first was
  * seen well with it. Members whose process has ended have nothing to lose and do not wait (I8).
  */
-import { sameContent } from "../hash.ts";
+import { sameContent } from "../template/hash.ts";
 import { seemsHealthy } from "./out-of-reach.ts";
 import { exitOf } from "./exit-causes.ts";
 import type { MemberTemplate } from "../record.ts";

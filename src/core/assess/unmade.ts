@@ -4,8 +4,8 @@
  * and nobody new is begun who could not be made either (H16).
  */
 import type { Outcome, StepClass } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
-import { hold } from "../outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import { hold } from "../steps/outcome.ts";
 import type { MemberView, View } from "../view.ts";
 
 /** The wait for a member that has no workload; without a reason it is about to be made. */

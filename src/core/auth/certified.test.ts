@@ -6,7 +6,7 @@ import { healthy } from "../testing/cluster.ts";
 import { viewOf, type View } from "../view.ts";
 import { certifiedUsers } from "./certified.ts";
 import type { AuthFacts, UserCertificate, UserFacts } from "./facts.ts";
-import { tellAuth } from "./tell.ts";
+import { reportAuth } from "./report.ts";
 
 const orders: UserFacts = {
   object: "orders",
@@ -71,8 +71,8 @@ function seen({ user, tls, enabled = true, certificate }: Given = {}): View {
 
 const certified = (given: Given) => certifiedUsers(seen(given)).map(({ object }) => object);
 
-function told(given: Given) {
-  const [write] = tellAuth(seen(given));
+function reported(given: Given) {
+  const [write] = reportAuth(seen(given));
   assert.ok(write && "status" in write.change);
   return write.change.status;
 }
@@ -106,7 +106,7 @@ test("who asks where none can be issued is told why, and what to do instead", ()
     [{ mode: "Secrets" }, /your own.*common name orders/],
   ] as const) {
     assert.deepEqual(certified({ tls }), []);
-    const { reason, message } = told({ tls });
+    const { reason, message } = reported({ tls });
     assert.equal(reason, "CertificateUnavailable");
     assert.match(message ?? "", why);
     assert.match(message ?? "", /^spec\.certificate: /i);
@@ -114,15 +114,15 @@ test("who asks where none can be issued is told why, and what to do instead", ()
 });
 
 test("a user is ready once its certificate is there; where it is and when it ends is told, and told once", () => {
-  assert.equal(told({}).reason, "CertificatePending");
-  const failed = told({ certificate: { secret: "orders-etcd-tls", problem: "the CA expired" } });
+  assert.equal(reported({}).reason, "CertificatePending");
+  const failed = reported({ certificate: { secret: "orders-etcd-tls", problem: "the CA expired" } });
   assert.equal(failed.reason, "CertificatePending");
   assert.match(failed.message ?? "", /spec\.certificate: the CA expired/i);
   const certificate = { secret: "orders-etcd-tls", expires: Date.UTC(2030, 0, 2) };
-  const status = told({ certificate });
+  const status = reported({ certificate });
   assert.equal(status.reason, "Applied");
   assert.deepEqual(status.certificate, { secret: "orders-etcd-tls", expires: "2030-01-02T00:00:00Z" });
-  assert.deepEqual(tellAuth(seen({ certificate, user: { status } })), []);
+  assert.deepEqual(reportAuth(seen({ certificate, user: { status } })), []);
   const renewed = { ...certificate, expires: Date.UTC(2031, 0, 2) };
-  assert.equal(tellAuth(seen({ certificate: renewed, user: { status } })).length, 1);
+  assert.equal(reportAuth(seen({ certificate: renewed, user: { status } })).length, 1);
 });

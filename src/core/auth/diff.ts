@@ -4,7 +4,7 @@
  */
 import { ROOT } from "../../api/auth-names.ts";
 import type { View } from "../view.ts";
-import type { AuthChange, AuthFacts, EtcdAuth, RoleFacts, UserFacts } from "./facts.ts";
+import type { AuthChange, AuthFacts, EtcdAuth, ObjectKind, RoleFacts, UserFacts } from "./facts.ts";
 import { own } from "./own.ts";
 import { rangeOf } from "./permission.ts";
 import { isOwnName, usersOfRole, wantedAuth, type WantedRole, type WantedUser } from "./wanted.ts";
@@ -13,8 +13,6 @@ import { isOwnName, usersOfRole, wantedAuth, type WantedRole, type WantedUser } 
 export type AuthStep =
   | { readonly change: AuthChange; readonly of?: UserFacts | RoleFacts }
   | { readonly note: "apply" | "release"; readonly kind: ObjectKind; readonly of: UserFacts | RoleFacts };
-
-export type ObjectKind = "EtcdUser" | "EtcdRole";
 
 /** While auth is asked for. Without what is wrong, which is left as it is. */
 export function authSteps(view: View, facts: AuthFacts, etcd: EtcdAuth): AuthStep[] {

@@ -47,6 +47,8 @@ export interface UserCertificate {
   readonly problem?: string;
 }
 
+export type ObjectKind = "EtcdUser" | "EtcdRole";
+
 interface ObjectFacts {
   /** Of the object, which may be another name than in etcd. */
   readonly object: string;

@@ -40,9 +40,9 @@ const VERBS = { Read: "read", Write: "write", ReadWrite: "read and write" } as c
 
 const OBSTACLES: Readonly<Record<CertificateObstacle, (user: string) => string>> = {
   Plaintext: () =>
-    "clients of this cluster use plaintext (spec.tls of the EtcdCluster), so nobody logs in by certificate; delete the EtcdUser and create it with passwordSecret instead",
+    "clients of this cluster use plaintext (spec.tls of the EtcdCluster), so etcd accepts no certificate as a login; delete the EtcdUser and create it with passwordSecret instead",
   NoClientAuth: () =>
-    "etcd asks clients for no certificate (spec.tls.clientAuth of the EtcdCluster is None), so nobody logs in by one; set it to Required, or delete the EtcdUser and create it with passwordSecret instead",
+    "etcd asks clients for no certificate (spec.tls.clientAuth of the EtcdCluster is None), so a certificate is no login; set it to Required, or delete the EtcdUser and create it with passwordSecret instead",
   OwnCertificates: (user) =>
     `the client certificates of this cluster are your own (spec.tls mode Secrets of the EtcdCluster), so Quorate cannot issue one; issue one with the common name ${user} from your CA, delete the EtcdUser and create it without certificate`,
 };

@@ -5,7 +5,6 @@
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { TemplateToken } from "../../api/etcd-member.ts";
 import type { ClusterMarks, MemberRecord, MemberTemplate } from "../record.ts";
-import type { View } from "../view.ts";
 
 const FIRST_KEY = 1;
 /** etcd's own, for either type. */
@@ -45,13 +44,16 @@ export function neededKeys(
   return [...new Set([...used, ...next])].toSorted((a, b) => a - b);
 }
 
+/** As the view has them. */
+interface Signers {
+  readonly staying: readonly { readonly record: MemberRecord }[];
+  readonly observation: { readonly cluster: { readonly marks: ClusterMarks } };
+}
+
 const numbered = new WeakMap<MemberTemplate, Map<number, MemberTemplate>>();
 
 /** The template with the number of its key: none where it is the first, so that records stay as they were. */
-export function withKey(
-  { staying, observation }: Pick<View, "staying" | "observation">,
-  template: MemberTemplate,
-): MemberTemplate {
+export function withKey({ staying, observation }: Signers, template: MemberTemplate): MemberTemplate {
   const { auth } = template;
   if (auth?.token.type !== "JWT") return template;
   const key = currentKey(

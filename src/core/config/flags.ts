@@ -10,6 +10,7 @@ import { bytesOf } from "../../api/quantity.ts";
 import { DEFAULT_TOKEN_TTL } from "../auth/token.ts";
 import { isFrom, kindOf, nanoseconds, type Value } from "./config-keys.ts";
 import { renderArgs, type Unsupported } from "./extra-args.ts";
+import { hasOwnGateway } from "./gateway.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "../record.ts";
 import { MAX_LEARNERS } from "../assess/learner-limit.ts";
 import { compareVersions, version as parse } from "../version/version.ts";
@@ -193,18 +194,6 @@ function tokenKeys({ auth }: MemberTemplate, paths: ConfigPaths): Section {
   if (type === "Simple") return { "auth-token-ttl": seconds };
   return { "auth-token": `jwt,priv-key=${needed(paths, "tokenKey")},sign-method=HS256,ttl=${seconds}s` };
 }
-
-/**
- * Whether the HTTP gateway of a member has a certificate of its own to dial the member with (R51): then that of the server
- * is none of a client. 3.4 has no such keys, and certificates that others make are asked for nothing more.
- */
-export function hasOwnGateway({ tls, version, renderVersion }: MemberTemplate): boolean {
-  const isAsked = modeOf(tls, "client") === "Managed" && tls.clientAuth === "Required";
-  return isAsked && renderVersion >= OWN_GATEWAY_FROM && isFrom(version, "3.5");
-}
-
-/** The render version. */
-const OWN_GATEWAY_FROM = 2;
 
 /** R47: whether the peers of a member can be told by a name beside their CA. */
 export function allowsHostnames(version: string): boolean {

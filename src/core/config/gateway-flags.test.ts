@@ -21,6 +21,22 @@ test("is a certificate of its own, where etcd knows one and asks for one, and we
   assert.ok(!namesGateway("3.6.16", { mode: "Disabled" }));
 });
 
+test("comes from the issuer of clients, or from a Secret if one is named", () => {
+  const issuer = { name: "a" };
+  const issued = {
+    client: { mode: "CertManager", certManager: { server: issuer, operator: issuer } },
+  } as const;
+  assert.ok(namesGateway("3.6.16", issued, 3));
+  assert.ok(!namesGateway("3.6.16", issued, 2), "started by an earlier release");
+  const given = (gateway?: string) => {
+    const secrets = { server: "a", operator: "b", ...(gateway && { gateway }) };
+    return { client: { mode: "Secrets", secrets } } as const;
+  };
+  assert.ok(namesGateway("3.6.16", given("c")));
+  assert.ok(!namesGateway("3.6.16", given()));
+  assert.ok(!namesGateway("3.4.45", given("c")));
+});
+
 test("is what the server shows, for a member that an earlier release started", () => {
   assert.ok(!namesGateway("3.6.16", undefined, 1));
 });

@@ -1,4 +1,5 @@
 /** Messages of a first boot from the volumes that a former life of the cluster left. */
+import { minorOf } from "../version/version.ts";
 import { givenBy, type Approvable } from "./approvals.ts";
 import { step, wait, type Names } from "./message.ts";
 import { list, plural } from "./words.ts";
@@ -31,6 +32,8 @@ export type AdoptionProblem =
   | { readonly kind: "differs"; readonly object: string; readonly says: string; readonly holds: string }
   /** Its name is that of a member, and it holds something else, or nothing that tells what it is. */
   | { readonly kind: "foreign"; readonly object: string; readonly clusterID?: string | undefined }
+  /** Its member was started alone meanwhile. */
+  | { readonly kind: "alone"; readonly object: string; readonly data: string }
   | { readonly kind: "twice"; readonly objects: readonly string[]; readonly memberID: string }
   /** A member of this data could not have its name in this cluster. */
   | { readonly kind: "unnamed"; readonly name: string }
@@ -87,6 +90,8 @@ function sayProblem(problem: AdoptionProblem, asked: Asked): string {
           ? "has neither an identity nor data"
           : `belongs to the cluster with ID ${problem.clusterID}`
       }`;
+    case "alone":
+      return `the member of ${problem.object} was started alone before (quorate recover node), and ${problem.data} in it may hold writes that its siblings never had`;
     case "twice":
       return `${list(problem.objects)} all hold the data of member ${problem.memberID}: two copies of one member must not both run`;
     case "unnamed":
@@ -114,7 +119,9 @@ function sayNext(problem: AdoptionProblem): string {
       return "Delete this EtcdCluster, and create it again with storage.adopt.clusterID of the one that you want.";
     case "differs":
     case "foreign":
-      return "Bring back the right volume under that name, or delete the claim if the member's data is lost.";
+      return "Bring back the right volume under that name, or delete the claim if the member's data is lost. With medium HostPath, create the EtcdCluster again with the right directory in storage.adopt.directories, or without it.";
+    case "alone":
+      return "Take a snapshot of that etcd, and start from it with spec.bootstrap.restore; or delete its data if it is not wanted, and create this EtcdCluster again.";
     case "twice":
       return "Keep the volume that was in use last, and delete the claim of the other one.";
     case "unnamed":
@@ -122,7 +129,7 @@ function sayNext(problem: AdoptionProblem): string {
     case "address":
       return "Use the namespace and the peer TLS (http or https) that the members had.";
     case "version":
-      return `Set spec.version to a release of ${problem.wrote.split(".").slice(0, 2).join(".")}, and upgrade when the cluster runs.`;
+      return `Set spec.version to a release of ${minorOf(problem.wrote)}, and upgrade when the cluster runs.`;
   }
 }
 

@@ -46,6 +46,8 @@ export function howToAccept(loss: Loss | undefined): string {
 /** The plan of a recovery, by which a person gives up what only lost members had. */
 export interface Recovery {
   readonly survivor: string;
+  /** What the spec prefers to it. */
+  readonly instead?: { readonly is: "Snapshot" | "PointInTime"; readonly name: string } | undefined;
   readonly approval: Approvable;
   /** With automatic recovery: why it waits for a person, or how long. */
   readonly manual?: ManualBecause | undefined;
@@ -54,14 +56,22 @@ export interface Recovery {
 /** What can be done about a lost quorum, as a sentence. */
 export function howToRecover(recovery: Recovery | undefined): string {
   if (recovery === undefined) return "Recover from a surviving member or restore a snapshot.";
-  const { survivor, approval, manual } = recovery;
+  const { survivor, instead, approval, manual } = recovery;
   const { cluster, by } = approval;
   const command =
     by.platform === "machine"
       ? `${by.command} recover quorum ${cluster} --dir ${quoted(by.dir)}`
       : `kubectl etcd recover quorum ${cluster} -n ${by.namespace}`;
   const automatic = manual === undefined ? "" : ` ${sayManual(manual)}`;
-  return `Bring lost data back, or recover from the data of ${survivor}: ${command} shows the plan and asks before it runs.${automatic}`;
+  const from = `recover from the data of ${survivor}`;
+  const ways = instead ? `${sayInstead(instead)}, or ${from}` : from;
+  return `Bring lost data back, or ${ways}: ${command} shows the plan and asks before it runs.${automatic}`;
+}
+
+function sayInstead({ is, name }: NonNullable<Recovery["instead"]>): string {
+  return is === "Snapshot"
+    ? `restore EtcdSnapshot ${name}`
+    : `restore what EtcdSnapshotSchedule ${name} has recorded`;
 }
 
 function quoted(dir: string): string {

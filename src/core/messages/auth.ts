@@ -59,7 +59,7 @@ export const AUTH = {
     example: { number: 2, since: Date.UTC(2026, 0, 2, 2, 30) },
   }),
   TokenKeyForgotten: step({
-    say: () => "no member signs auth tokens any more: forgetting which key they signed with",
+    say: () => "no member signs auth tokens any more: removing the record of their signing key",
     example: {},
   }),
   AuthBlocked: wait("AuthPending", {

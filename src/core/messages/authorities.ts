@@ -1,5 +1,5 @@
 /** Messages of the rotation of a CA. */
-import type { Plane } from "../observation.ts";
+import type { Plane } from "../facts/authority-facts.ts";
 import { step, wait, type Names } from "./message.ts";
 import { dateTime, list } from "./words.ts";
 
@@ -8,6 +8,14 @@ interface OfPlane {
 }
 interface OfMembers extends OfPlane {
   readonly members: Names;
+}
+
+interface OfExpired extends OfPlane {
+  readonly expiredAt: number;
+  /** Somebody else makes certificates. */
+  readonly given: boolean;
+  /** Whose data a restart loses. */
+  readonly lost: Names;
 }
 
 const OF_PLANE: OfPlane = { plane: "client" };
@@ -31,26 +39,40 @@ export const AUTHORITIES = {
       `${SOURCES[source](plane)}: members will trust both CAs before certificates of the new one are used`,
     example: { ...OF_PLANE, source: "changed" },
   }),
+  AuthorityExpired: wait("CAExpired", {
+    say: ({ plane, expiredAt }: OfExpired) =>
+      `the ${plane} CA expired on ${dateTime(expiredAt)}: connections that are open last, and no process accepts a new one, so no member is restarted, added or replaced`,
+    next: ({ given, lost }) =>
+      lost.length > 0
+        ? `The storage of ${list(lost)} loses its data when members stop, so the CA cannot be replaced: restore a snapshot into a new cluster.`
+        : `${given ? "Put certificates of a valid CA into the Secrets that spec.tls names, or let cert-manager issue them, and set" : "Set"} spec.replicas to 0, wait for the phase Hibernated, and set it back: another CA takes the place of the expired one while no member runs, and all data is retained.`,
+    example: { plane: "peer", expiredAt: Date.UTC(2036, 0, 2, 2, 30), given: false, lost: [] },
+  }),
+  AuthorityReplacedAsleep: step({
+    say: ({ plane, expiredAt }: OfPlane & { expiredAt: number }) =>
+      `the ${plane} CA expired on ${dateTime(expiredAt)} and no member runs: another CA takes its place; clients have to load the published CA and certificate again`,
+    example: { ...OF_PLANE, expiredAt: Date.UTC(2036, 0, 2, 2, 30) },
+  }),
   AuthorityAbandoned: step({
     say: ({ plane }: OfPlane) =>
-      `the new ${plane} CA is no longer asked for, and no member serves a certificate of it: members will no longer trust it`,
+      `the new ${plane} CA is no longer wanted, and no member serves a certificate of it: members will no longer trust it`,
     example: OF_PLANE,
   }),
   AuthorityReversed: step({
     say: ({ plane }: OfPlane) =>
-      `the other ${plane} CA is asked for again, and members trust both: turning the rotation around`,
+      `the other ${plane} CA is wanted again, and members trust both: reversing the rotation`,
     example: OF_PLANE,
   }),
   AuthorityWaits: wait("RotatingCA", {
     say: ({ plane, members }: OfMembers) =>
-      `${rotating(plane)}: another CA is asked for; members are restarted to trust it when ${list(members)} ${members.length === 1 ? "is" : "are"} healthy and up to date`,
+      `${rotating(plane)}: another CA is requested; members are restarted to trust it when ${list(members)} ${members.length === 1 ? "is" : "are"} healthy and up to date`,
     example: OF_MEMBERS,
   }),
   AuthorityNeedsNewcomers: wait("RotatingCA", {
     say: ({ plane, members, why }: OfMembers & { why: string }) =>
-      `${rotating(plane)}: another CA is asked for, but it is not begun: ${list(members)} would lose data in a restart and must be replaced to trust it, and no member can be added: ${why}`,
+      `${rotating(plane)}: another CA is requested, but the rotation has not started: ${list(members)} would lose data in a restart and must be replaced to trust it, and no member can be added: ${why}`,
     next: () =>
-      "Put the previous certificates back, or undo the edit of spec.tls. To change the CA, first give members one certificate of the previous CA that is for all of them (mode Secrets, names with wildcards).",
+      "Put the previous certificates back, or undo the edit of spec.tls. To change the CA, first use one certificate of the previous CA that is valid for all members (mode Secrets, names with wildcards).",
     example: {
       ...OF_MEMBERS,
       why: "spec.tls.peer.secrets.member: Secret default/demo-peer, ca.crt is another CA than members trust",

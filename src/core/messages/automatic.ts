@@ -1,5 +1,5 @@
 /** Why a recovery plan waits for a person although the spec asks for automatic recovery. */
-import type { Names } from "./message.ts";
+import type { Names } from "./names.ts";
 import { clockTime, list } from "./words.ts";
 
 export type ManualBecause =
@@ -8,10 +8,10 @@ export type ManualBecause =
   /** It would be rejected. */
   | { readonly kind: "hindered"; readonly why: string }
   | { readonly kind: "tried"; readonly times: number }
-  /** No member list is known: neither does a member answer nor does a directory tell. */
+  /** No member list is known: neither does a member answer nor does a directory say. */
   | { readonly kind: "unlisted" }
-  /** Voters without a record: nobody knows whether they serve. */
-  | { readonly kind: "strangers"; readonly members: Names }
+  /** Voters without a record: whether they serve is not known. */
+  | { readonly kind: "unrecorded-voters"; readonly members: Names }
   /** How far the cluster had come is not known: quorum was not seen until seconds before the loss. */
   | { readonly kind: "unknown-loss" }
   | { readonly kind: "loss"; readonly lost: number; readonly most: number }
@@ -26,10 +26,10 @@ export function sayManual(because: ManualBecause): string {
     case "hindered":
       return `Automatic recovery does not approve the plan: ${because.why}.`;
     case "tried":
-      return `Automatic recovery does not approve the plan: it did so ${because.times} times, and the EtcdOperations tell how they ended.`;
+      return `Automatic recovery does not approve the plan: it did so ${because.times} times, and their EtcdOperations say how they ended.`;
     case "unlisted":
-      return "Automatic recovery does not approve the plan: no member list tells who votes.";
-    case "strangers":
+      return "Automatic recovery does not approve the plan: no member list says which members vote.";
+    case "unrecorded-voters":
       return `Automatic recovery does not approve the plan: etcd lists voters that have no EtcdMember, and they may still serve: ${list(because.members)}.`;
     case "unknown-loss":
       return "Automatic recovery does not approve the plan: how many revisions would be lost is not known.";

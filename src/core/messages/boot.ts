@@ -51,7 +51,7 @@ export const BOOT = {
     say: ({ member, progress }: { member: string; progress: string }) =>
       `restoring ${member} from a snapshot: ${progress}`,
     volatile: ["progress"],
-    example: { member: "demo-1", progress: "340 MB of 1.2 GB read" },
+    example: { member: "demo-1", progress: "30 % read" },
   }),
   RestoreRetried: wait("Restoring", {
     say: ({ member, why }: { member: string; why: string; field: string }) =>
@@ -79,6 +79,26 @@ export const BOOT = {
     example: {
       field: "spec.bootstrap.restore.source.file",
       message: "a file on this machine cannot be read by Pods",
+    },
+  }),
+  PointAwaited: wait("Restoring", {
+    say: ({ snapshot, why }: { snapshot: string; why: string | undefined }) =>
+      `the snapshot of the point in time is built before members are started: EtcdSnapshot ${snapshot}${why === undefined ? "" : `: ${why}`}`,
+    volatile: ["why"],
+    example: {
+      snapshot: "demo-point-51f0a3c2d4e5b697",
+      why: "Pod demo-point-1f-save is taking the snapshot",
+    },
+  }),
+  PointNotBuilt: wait("RestoreFailed", {
+    say: ({ field, snapshot, why }: { field: string; snapshot: string; why: string }) =>
+      `${field}: the snapshot of this point in time could not be built (EtcdSnapshot ${snapshot}): ${why}`,
+    next: ({ field, snapshot }) =>
+      `Correct ${field}, or delete EtcdSnapshot ${snapshot} to have it built again.`,
+    example: {
+      field: "spec.bootstrap.restore.pointInTime",
+      snapshot: "demo-point-51f0a3c2d4e5b697",
+      why: "the recorded changes begin at revision 2201",
     },
   }),
   RestoreTooLate: wait("RestoreTooLate", {

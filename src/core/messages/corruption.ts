@@ -9,14 +9,14 @@ const COMPARE =
 type WhyHeard = "others-differ" | "quorum-waits";
 const WHY_HEARD: Readonly<Record<WhyHeard, string>> = {
   "others-differ": "the other voters differ from each other",
-  "quorum-waits": "quorum needs it",
+  "quorum-waits": "without it there is no quorum",
 };
 
 export const CORRUPTION = {
   ComparisonDue: step({ say: () => "the periodic comparison of the data of all voters is due", example: {} }),
   ComparedAfterEnd: step({
     say: ({ member }: { member: string }) =>
-      `${member} restarted by itself; comparing its data with the other voters`,
+      `the process of ${member} restarted unexpectedly; comparing its data with the other voters`,
     example: { member: "demo-2" },
   }),
   ComparedUnchecked: step({

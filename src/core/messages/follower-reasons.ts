@@ -19,7 +19,7 @@ export const FOLLOWER_REASONS = {
   },
   FollowerFailed: {
     meaning: "The Pod that records changes does not run: its image, its volume, or how it ended last.",
-    remedy: "Resolve what the message says. It is started again by itself.",
+    remedy: "Resolve what the message says. It is restarted automatically.",
   },
   FollowerRefused: {
     meaning: "The Pod that records changes cannot be created, such as for a quota or an admission policy.",

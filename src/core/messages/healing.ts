@@ -1,5 +1,5 @@
 /** Messages of members that are down, out of reach, restarted or replaced, and of a quorum that is not there. */
-import type { NotMade } from "../observation.ts";
+import type { NotMade } from "../facts/workload-facts.ts";
 import {
   evidenceOf,
   howToAccept,
@@ -97,7 +97,7 @@ const WHAT_TO_DO: Readonly<Record<NotMade["reason"], string>> = {
   CertificateNotIssued:
     "Correct the clock of the operator's node (NTP); certificates are then issued without further action.",
   CertificateNotGiven:
-    "Correct the Secret or the issuer that spec.tls names; it is looked at again within seconds, and nothing else is needed.",
+    "Correct the Secret or the issuer that spec.tls names; the operator checks it again within seconds; nothing else is needed.",
   NameClash: "Rename or delete the other object.",
 };
 
@@ -129,6 +129,13 @@ export const HEALING = {
       `${member} is down (${sayTrouble(trouble)}); it will be replaced at ${clockTime(at)} unless it recovers`,
     volatile: ["at"],
     example: { member: "demo-2", trouble: TROUBLE, at: Date.UTC(2026, 0, 1, 12, 5, 10) },
+  }),
+  ServesWhileEnding: wait("MemberUnhealthy", {
+    say: ({ member, node }: { member: string; node?: string }) =>
+      `the Pod of ${member} should have ended${node === undefined ? "" : `, and its node ${node} does not report`}, but etcd still serves in it; ${member} is not replaced while it serves`,
+    next: () =>
+      "Check whether the kubelet of its node reaches the API server. Once it does, the Pod ends and the member restarts with its data; if the node is off for good, the member is replaced.",
+    example: { member: "demo-2", node: "node-2" },
   }),
   StorageLost: wait("StorageLost", {
     say: ({ member, cause, at }: Broken & { at: number }) =>

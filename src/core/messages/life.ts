@@ -31,7 +31,7 @@ export const LIFE = {
   }),
   OptionalObjectOfOthers: wait("NameClash", {
     say: ({ object }: { object: string; field: string }) =>
-      `${object} exists and belongs to something else, so it is left unchanged and the cluster does without it`,
+      `${object} exists and belongs to something else, so it is left unchanged, and the cluster works without it`,
     next: ({ field }) => `Set ${field} to false, or rename or delete the other object.`,
     example: { object: "Service default/demo", field: "spec.service.clusterName" },
   }),
@@ -56,7 +56,7 @@ export const LIFE = {
     example: {},
   }),
   NothingLeft: step({
-    say: () => "only what spec.storage.retention keeps is left of the cluster",
+    say: () => "everything is deleted except what spec.storage.retention retains",
     example: {},
   }),
 } as const;

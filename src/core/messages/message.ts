@@ -1,13 +1,12 @@
 /**
  * How the rows of the tables of messages are written: which reason a wait has, how its parameters become a sentence, and
- * an example that the documentation and the tests show. A sentence is a fragment that begins small and has no full stop;
- * whoever shows it adds both.
+ * an example that the documentation and the tests show. A sentence is a fragment that begins small and has no full stop,
+ * unless it ends with the words of another object, which are quoted as they are; whoever shows it adds what it lacks.
  */
 import type { Approvable } from "./approvals.ts";
 import type { HoldReason } from "./reasons.ts";
 
-/** Names of members. */
-export type Names = readonly string[];
+export type { Names } from "./names.ts";
 
 interface Row<P> {
   readonly say: (params: P) => string;

@@ -115,6 +115,12 @@ export const OPERATION_REASONS = {
       "`restore.snapshot` names an EtcdSnapshot that does not exist in the namespace, is being deleted, or has not succeeded. Nothing was changed.",
     remedy: "Name an EtcdSnapshot that has succeeded, or wait for it, then create another operation.",
   },
+  PointUnavailable: {
+    phases: ["Rejected", "Failed"],
+    meaning:
+      "The snapshot of the point in time that `restore.pointInTime` names cannot be built: there is no such EtcdSnapshotSchedule, the point lies outside of what was recorded, or the changes cannot be used. The message says which. No data was changed.",
+    remedy: "Do what the message says, then create another operation.",
+  },
   SpecCannotRun: {
     phases: ["Rejected", "Failed"],
     meaning:

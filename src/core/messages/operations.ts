@@ -1,5 +1,5 @@
 /** Messages of operations: tasks that a person asked for once. */
-import type { Plane } from "../observation.ts";
+import type { Plane } from "../facts/authority-facts.ts";
 import { step, wait, type Names } from "./message.ts";
 import { outOfService } from "./reading.ts";
 import { dateTime, list, plural } from "./words.ts";
@@ -11,11 +11,18 @@ interface WithMember extends Named {
   readonly member: string;
 }
 
+interface ApprovedInstead {
+  readonly is: "Snapshot" | "PointInTime";
+  readonly name: string;
+  readonly revision: number;
+  readonly lost: number;
+}
+
 const NAMED: Named = { operation: "tidy-up" };
 const WITH_MEMBER: WithMember = { operation: "tidy-up", member: "demo-2" };
 const WITH_RECOVERY: WithMember = { operation: "demo-recover-1f0c2a", member: "demo-1" };
 
-export const OPERATIONS_TOLD = {
+export const OPERATION_MESSAGES = {
   OperationStarted: step({
     say: ({ operation, task }: Named & { task: string }) => `starting operation ${operation} (${task})`,
     example: { ...NAMED, task: "defragment demo-2, demo-3, demo-1" },
@@ -63,6 +70,17 @@ export const OPERATIONS_TOLD = {
       `approving the recovery from the data of ${member} by operation ${operation}, because spec.recovery.quorumLoss is Automatic, the data of all other members is proven to be gone or older, and at most ${lost} of the revisions that were seen would be lost`,
     example: { operation: "demo-auto-51f0a3c2d4e5b697-1", member: "demo-1", lost: 0 },
   }),
+  RestoreApproved: step({
+    say: ({ operation, is, name, revision, lost }: Named & ApprovedInstead) =>
+      `approving the restore of ${is === "Snapshot" ? `EtcdSnapshot ${name}` : `what EtcdSnapshotSchedule ${name} has recorded`}, with revision ${revision}, by operation ${operation}, because spec.recovery asks for Automatic and prefers it, the data of the lost members is proven to be gone, and at most ${lost} of the revisions that were seen would be lost`,
+    example: {
+      operation: "demo-auto-51f0a3c2d4e5b697-1",
+      is: "Snapshot",
+      name: "nightly-29875830",
+      revision: 2641,
+      lost: 0,
+    },
+  }),
   RecoveryStops: step({
     say: ({ operation, member }: Named & { member?: string }) =>
       `stopping all members for operation ${operation}, which recovers ${member === undefined ? "what they hold" : `the data of ${member}`}`,
@@ -77,7 +95,7 @@ export const OPERATIONS_TOLD = {
     say: ({ operation, members, nodes }: Named & { members: Names; nodes: Names }) =>
       `operation ${operation} waits for ${list(members)} to stop, and ${list(nodes)} ${plural(nodes, "does", "do")} not answer`,
     next: ({ nodes }) =>
-      `If ${list(nodes)} ${plural(nodes, "is", "are")} switched off, say so: ${outOfService(nodes)}, or delete the ${plural(nodes, "Node", "Nodes")}. Never do that while a member may still run there.`,
+      `If ${list(nodes)} ${plural(nodes, "is", "are")} switched off, mark ${plural(nodes, "it", "them")} out of service: ${outOfService(nodes)}, or delete the ${plural(nodes, "Node", "Nodes")}. Never do that while a member may still run there.`,
     example: { operation: WITH_RECOVERY.operation, members: ["demo-2"], nodes: ["node-b"] },
   }),
   RecoveryReads: wait("OperationRunning", {
@@ -105,12 +123,12 @@ export const OPERATIONS_TOLD = {
     say: ({ operation, node }: Named & { node: string }) =>
       `operation ${operation} makes a snapshot of what the log of the survivor holds, and ${node}, where it does that, does not answer`,
     next: ({ node }) =>
-      `Bring ${node} back within 10 minutes, or the operation fails and can be approved again. If it is switched off, run ${outOfService([node])}: another attempt begins then.`,
+      `Bring ${node} back within 10 minutes, or the operation fails and can be approved again. If it is switched off, run ${outOfService([node])}: the operator then tries again.`,
     example: { operation: WITH_RECOVERY.operation, node: "node-b" },
   }),
   RecoveryAwaitsPlace: wait("OperationRunning", {
     say: ({ operation, why }: Named & { why: string }) =>
-      `operation ${operation} has its snapshot, and does not give up the former members before the first new one can be created: ${why}`,
+      `operation ${operation} has its snapshot, and keeps the former members until the first new member can be created: ${why}`,
     next: () =>
       "Allow its claim and its Pod (quota, admission policy, storage class), or delete the EtcdOperation: then the former members are started again.",
     volatile: ["why"],
@@ -127,7 +145,7 @@ export const OPERATIONS_TOLD = {
   }),
   RestoreFetches: step({
     say: ({ operation, source }: Named & { source: string }) =>
-      `fetching and checking ${source} for operation ${operation}; no member is stopped before it is whole`,
+      `fetching and checking ${source} for operation ${operation}; no member is stopped until the snapshot is verified`,
     example: { operation: "demo-restore-1f0c2a", source: "s3://backups/prod/demo.db" },
   }),
   RestoreAwaitsFetch: wait("OperationRunning", {
@@ -135,6 +153,16 @@ export const OPERATIONS_TOLD = {
       `operation ${operation} fetches and checks its snapshot while the members serve${why === undefined ? "" : `: ${why}`}`,
     volatile: ["why"],
     example: { operation: "demo-restore-1f0c2a", why: "Pod demo-51f0a3c2d4e5b697-1-fetch is being started" },
+  }),
+  RestoreAwaitsPoint: wait("OperationRunning", {
+    say: ({ operation, snapshot, why }: Named & { snapshot: string; why: string | undefined }) =>
+      `operation ${operation} awaits the snapshot of its point in time while the members serve: EtcdSnapshot ${snapshot}${why === undefined ? "" : `: ${why}`}`,
+    volatile: ["why"],
+    example: {
+      operation: "demo-restore-1f0c2a",
+      snapshot: "demo-point-51f0a3c2d4e5b697",
+      why: "Pod demo-point-1f-save is taking the snapshot",
+    },
   }),
   RestoreStops: step({
     say: ({ operation }: Named) =>

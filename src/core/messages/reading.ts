@@ -1,5 +1,5 @@
 /** What keeps a quorum from coming back and its data from being read, and what a person can do about it. */
-import type { ReadObstacle } from "../observation.ts";
+import type { ReadObstacle } from "../facts/directory-facts.ts";
 import type { Names } from "./message.ts";
 import { list, plural } from "./words.ts";
 
@@ -38,7 +38,7 @@ function howToEndSilence({ nodes, isLocal }: SilentNodes): string {
   const [it, is] = [plural(nodes, "it", "they"), plural(nodes, "is", "are")];
   const bring = `Bring ${list(nodes)} back.`;
   if (isLocal)
-    return `${bring} If ${it} ${is} gone for good, delete the ${plural(nodes, "Node", "Nodes")}: the data there counts as lost then, and a recovery plan comes.`;
+    return `${bring} If ${it} ${is} gone for good, delete the ${plural(nodes, "Node", "Nodes")}: the data there is then considered lost, and a recovery plan is proposed.`;
   return `${bring} If ${it} ${is} switched off, let the members start on other nodes: ${outOfService(nodes)} (never while ${it} may still run).`;
 }
 

@@ -120,7 +120,7 @@ export const REASONS = {
     meaning:
       "The operator cannot reach a member that others report as serving. Such a member is neither replaced nor restarted.",
     remedy:
-      "Find what keeps the operator from the member's client port: a NetworkPolicy, a certificate, etcd authentication. The message says how to approve a replacement or restart nevertheless.",
+      "Find what keeps the operator from the member's client port: a NetworkPolicy, a certificate, etcd authentication. The message says how to approve a replacement or restart of it anyway.",
   },
   EtcdUnreachable: {
     meaning: "The operator cannot reach a quorum that others report as serving, so it changes nothing.",
@@ -272,6 +272,12 @@ export const REASONS = {
       "The CA of a plane is being rotated. Members are restarted twice, one at a time; in between, clients get `spec.tls.rotation.soak` to load the new CA and later their new certificate.",
     remedy:
       "Nothing. Clients that do not reload the Secret or files by themselves have to be restarted within that time. If a member is named for long, restart it with an EtcdOperation.",
+  },
+  CAExpired: {
+    meaning:
+      "The CA of a plane has expired, so no member, operator or client accepts a certificate of it in a new connection. Connections that are open last until they end. It was not rotated in the last part of its life, because the cluster was paused or hibernated, the operator did not run, or a given CA was not replaced in time.",
+    remedy:
+      "Hibernate the cluster and wake it again: set `spec.replicas` to 0, wait for the phase `Hibernated`, and set it back. While no member runs, another CA takes the place of the expired one, without a rotation. With `Secrets` and `CertManager`, provide certificates of a valid CA before. Afterwards clients have to load the published CA and certificate again. A cluster with storage `Memory` or `Ephemeral` cannot be hibernated: restore a snapshot into a new one. See [docs/tls.md](tls.md#if-a-ca-has-expired).",
   },
   ChangingTLS: {
     meaning:

@@ -26,7 +26,7 @@ export const REMOVALS = {
   }),
   FormerMember: step({
     say: ({ member }: { member: string }) =>
-      `${member} is of the time before the cluster was recovered; its volume is kept`,
+      `${member} belongs to the cluster as it was before the recovery; its volume is kept`,
     example: { member: "demo-1" },
   }),
   MemberLeaving: step({

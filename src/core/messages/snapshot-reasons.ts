@@ -51,7 +51,7 @@ export const SNAPSHOT_REASONS = {
     meaning: "The Job could not be created: RBAC, an admission policy, a quota, or the API server.",
     remedy: "Resolve what the message says; the operator tries again.",
   },
-  Completed: { phases: ["Succeeded"], meaning: "The snapshot is in the store, whole.", remedy: "Nothing." },
+  Completed: { phases: ["Succeeded"], meaning: "The complete snapshot is in the store.", remedy: "Nothing." },
   DeadlineExceeded: {
     phases: ["Failed"],
     meaning: "It took longer than `spec.activeDeadlineSeconds`.",
@@ -119,7 +119,7 @@ export const SNAPSHOT_REASONS = {
   ChangesUnusable: {
     phases: ["Failed"],
     meaning:
-      "The changes up to `spec.pointInTime` could not be replayed: they are damaged, of another cluster, or came out otherwise than they were recorded.",
+      "The changes up to `spec.pointInTime` could not be replayed: they are damaged, of another cluster, or did not replay to what was recorded.",
     remedy:
       "See the message. Create another EtcdSnapshot with an earlier point, or restore a snapshot as it is.",
   },

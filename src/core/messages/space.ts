@@ -32,7 +32,7 @@ export const SPACE = {
   }),
   FullAndCureOff: wait("NoSpace", {
     say: (full: Full) => `the database is full and spec.maintenance.spaceCure is off${rejects(full)}`,
-    next: () => MAKE_ROOM,
+    next: () => `${MAKE_ROOM} Then disarm the alarm, or turn spec.maintenance.spaceCure on.`,
     example: FULL,
   }),
   FullOfLiveData: wait("NoSpace", {

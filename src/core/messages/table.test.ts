@@ -13,7 +13,7 @@ import { HEALING } from "./healing.ts";
 import { JOINS } from "./joins.ts";
 import { LIFE } from "./life.ts";
 import type { StepRow, WaitRow } from "./message.ts";
-import { OPERATIONS_TOLD } from "./operations.ts";
+import { OPERATION_MESSAGES } from "./operations.ts";
 import { REASONS } from "./reasons.ts";
 import { REMOVALS } from "./removals.ts";
 import { ROLLOUTS } from "./rollouts.ts";
@@ -37,7 +37,7 @@ const AREAS = [
   VERSIONS,
   AUTHORITIES,
   TRANSITIONS,
-  OPERATIONS_TOLD,
+  OPERATION_MESSAGES,
   AUTH,
 ];
 /** Without a subject, or of a private language. */

@@ -2,7 +2,7 @@
  * All messages that rules give: a wait or a step carries the name of a row and its parameters, and the words are made
  * here, when somebody is shown them. Nothing compares or takes apart the words: `sameMessage` compares the data.
  */
-import { sameContent } from "../hash.ts";
+import { sameContent } from "../template/hash.ts";
 import type { Approvable } from "./approvals.ts";
 import { AUTHORITIES } from "./authorities.ts";
 import { AUTH } from "./auth.ts";
@@ -15,7 +15,7 @@ import { JOINS } from "./joins.ts";
 import { LIFE } from "./life.ts";
 import type { StepRow, WaitRow } from "./message.ts";
 import type { HoldReason } from "./reasons.ts";
-import { OPERATIONS_TOLD } from "./operations.ts";
+import { OPERATION_MESSAGES } from "./operations.ts";
 import { REMOVALS } from "./removals.ts";
 import { ROLLOUTS } from "./rollouts.ts";
 import { SPACE } from "./space.ts";
@@ -36,7 +36,7 @@ export const MESSAGES = {
   ...VERSIONS,
   ...AUTHORITIES,
   ...TRANSITIONS,
-  ...OPERATIONS_TOLD,
+  ...OPERATION_MESSAGES,
   ...AUTH,
 } as const;
 

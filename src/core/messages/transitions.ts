@@ -1,7 +1,9 @@
 /** Messages of a change of TLS on a running cluster. */
 import type { Way } from "../template/client-ways.ts";
+import type { Plane } from "../facts/authority-facts.ts";
 import type { PeerPhase } from "../template/peer-plane.ts";
 import { givenBy, onKubernetes, type Approvable } from "./approvals.ts";
+import { FOREIGN_EXAMPLE, labelOf, type ListedMember } from "./foreign.ts";
 import { step, wait, type Names } from "./message.ts";
 import { dateTime, list } from "./words.ts";
 
@@ -23,12 +25,20 @@ function come({ ways }: Ways): string {
 const UNDO = "To keep serving them, undo the change of spec.tls.";
 
 const PHASES: Readonly<Record<PeerPhase, string>> = {
-  certificates:
-    "with certificates to reach their peers by; all members listen for peers in plaintext until then",
+  certificates: "with certificates for dialing peers; all members listen for peers in plaintext until then",
   https:
     "to listen for peers with TLS instead of in plaintext; members reach each other in both ways until then",
   http: "to listen for peers in plaintext instead of with TLS; members reach each other in both ways until then",
   plaintext: "without certificates for peers; all members listen for peers in plaintext already",
+};
+
+/** Why a member cannot be given another peer URL now. */
+export type Unmoved = "unjoined" | "learner" | "quorum";
+
+const UNMOVED: Readonly<Record<Unmoved, string>> = {
+  unjoined: "which is possible only after it has joined",
+  learner: "and some etcd versions make a learner a voter when its URL changes",
+  quorum: "which needs a quorum",
 };
 
 export const TRANSITIONS = {
@@ -37,10 +47,30 @@ export const TRANSITIONS = {
       `changing TLS of peers: ${list(members)} must restart ${PHASES[phase]}`,
     example: { members: ["demo-1", "demo-2"], phase: "certificates" },
   }),
+  CertificatesAwaited: wait("ChangingTLS", {
+    say: ({ plane }: { plane: Plane }) =>
+      `changing TLS of ${plane}s: members restart with certificates when the source in spec.tls has one for every member; the condition TLSReady says what is missing`,
+    example: { plane: "peer" },
+  }),
+  PeersAwaitForeign: wait("ChangingTLS", {
+    say: ({ members, approval }: { members: readonly ListedMember[]; approval: Approvable }) =>
+      `changing TLS of peers: etcd lists ${list(members.map(labelOf))}, which this cluster did not add and which would be cut off when members listen with TLS; that waits for approval ${approval.word}`,
+    next: ({ approval }) =>
+      `Remove what does not belong here with etcdctl member remove, or ${givenBy(approval)}.`,
+    approval: ({ approval }) => approval,
+    example: { members: [FOREIGN_EXAMPLE], approval: onKubernetes("1f0c2a9b") },
+  }),
   PeerURLUpdated: step({
     say: ({ member, peerURL }: { member: string; peerURL: string }) =>
       `${member} is to listen for peers as ${peerURL}: etcd's member list gets this URL before it restarts`,
     example: { member: "demo-3", peerURL: "https://demo-3-peer.default.svc:2380" },
+  }),
+  MendMovesPeer: wait("ChangingTLS", {
+    say: ({ member, because }: { member: string; because: Unmoved }) =>
+      `${member} is unhealthy and cannot be given the new spec: that would change its peer URL, ${UNMOVED[because]}`,
+    next: () =>
+      "Undo the change of the mode of peers in spec.tls, and repeat it when all members are healthy.",
+    example: { member: "demo-2", because: "quorum" },
   }),
   LearnerMoves: step({
     say: ({ member }: { member: string }) =>

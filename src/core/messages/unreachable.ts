@@ -1,5 +1,5 @@
 /** What is said of members that serve everybody but the operator, and how a person approves a step on one of them. */
-import type { UnreachableCause } from "../observation.ts";
+import type { UnreachableCause } from "../facts/etcd-facts.ts";
 import { givenBy, type Approvable } from "./approvals.ts";
 import type { Names } from "./message.ts";
 import { list, plural } from "./words.ts";

@@ -1,8 +1,18 @@
 /** Small parts of sentences: names, sizes, times. */
-import type { Names } from "./message.ts";
+import type { Names } from "./names.ts";
 
 export function list(names: Names): string {
   return names.join(", ");
+}
+
+/** With its full stop: fragments have none, and what ends with the words of somebody else may have one. */
+export function stopped(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/** One sentence after the other. */
+export function sentences(...parts: readonly string[]): string {
+  return parts.map(stopped).join(" ");
 }
 
 /** `one` for one name, `many` for several. */
@@ -10,8 +20,9 @@ export function plural(names: Names, one: string, many: string): string {
   return names.length === 1 ? one : many;
 }
 
+/** Rounded up, so that what is above a limit is not shown as equal to it. */
 export function mebibytes(bytes: number): string {
-  return bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.round(bytes / 1024 ** 2)} MiB`;
+  return bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.ceil(bytes / 1024 ** 2)} MiB`;
 }
 
 /** With one significant digit: 10,000 for 12300. */

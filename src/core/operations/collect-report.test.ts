@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { change, edit, exited, healthy, run } from "../testing/cluster.ts";
-import { asking, toldOf } from "../testing/operations.ts";
+import { asking, reportedStatus } from "../testing/operations.ts";
 import { viewOf } from "../view.ts";
 import { collectReport } from "./collect-report.ts";
 
@@ -40,10 +40,10 @@ test("neither environment nor arguments nor credentials of an address are in it"
 test("it is made at once: while paused, hibernated, without quorum, and while another operation runs", () => {
   const task = { kind: "collectReport" } as const;
   const made = "Succeeded Completed";
-  assert.equal(toldOf(asking(world, task)), made);
-  assert.equal(toldOf(asking(edit(world, { paused: true }), task)), made);
-  assert.equal(toldOf(asking(run(edit(world, { replicas: 0 })), task)), made);
-  assert.equal(toldOf(asking(exited(exited(world, "demo-1"), "demo-2"), task)), made);
+  assert.equal(reportedStatus(asking(world, task)), made);
+  assert.equal(reportedStatus(asking(edit(world, { paused: true }), task)), made);
+  assert.equal(reportedStatus(asking(run(edit(world, { replicas: 0 })), task)), made);
+  assert.equal(reportedStatus(asking(exited(exited(world, "demo-1"), "demo-2"), task)), made);
   const busy = asking(world, { kind: "restart" }, { name: "first", status: { phase: "Running" } });
-  assert.equal(toldOf(asking(busy, task)), made);
+  assert.equal(reportedStatus(asking(busy, task)), made);
 });

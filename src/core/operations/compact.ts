@@ -3,7 +3,7 @@
  * step is repeated. The compaction is physical: etcd answers when it has been applied. One that was made before counts
  * as done.
  */
-import { act } from "../outcome.ts";
+import { act } from "../steps/outcome.ts";
 import type { View } from "../view.ts";
 import { rejected, succeeded, type Handler } from "./handler.ts";
 import type { TaskOf } from "./task.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import { answering, exited, healthy, run } from "../testing/cluster.ts";
-import { asking, outcomeOf, statusOf, stepsOf, toldOf } from "../testing/operations.ts";
+import { asking, outcomeOf, statusOf, stepsOf, reportedStatus } from "../testing/operations.ts";
 
 const world = healthy({ learners: 1 });
 
@@ -48,7 +48,7 @@ test("while a member is down nobody is silenced, whether it began or not", () =>
   const begun = { phase: "Running" as const, members: ["demo-2", "demo-1"] };
   const running = asking(down, { kind: "defragment" }, { status: begun });
   assert.equal(decide(running).act, undefined);
-  assert.equal(toldOf(running), "Running OperationRunning");
+  assert.equal(reportedStatus(running), "Running OperationRunning");
 });
 
 test("a member that left meanwhile is told, not skipped silently", () => {

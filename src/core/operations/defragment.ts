@@ -3,8 +3,8 @@
  * none joins, as the maintenance rule does it. A learner rejects it (H8).
  */
 import { mayDefragment } from "../assess/liveness.ts";
-import { HOLDS } from "../hold-classes.ts";
-import { act, hold } from "../outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import { act, hold } from "../steps/outcome.ts";
 import type { OperationFacts } from "../observation.ts";
 import { followersFirst, hasLeft, names, namesOf, type MemberView, type View } from "../view.ts";
 import { mebibytes } from "../messages/words.ts";

@@ -1,7 +1,7 @@
 /** The steps that begin and end an operation: each writes its status. */
 import type { Outcome } from "../action.ts";
 import type { OperationFacts } from "../observation.ts";
-import { act } from "../outcome.ts";
+import { act } from "../steps/outcome.ts";
 import type { View } from "../view.ts";
 import type { Ending, Preparation } from "./handler.ts";
 import { writeStatus } from "./status.ts";
@@ -16,7 +16,7 @@ export function started(
     stepClass,
     "OperationStarted",
     { operation: operation.name, task: what },
-    writeStatus(operation, change, "start", view.now),
+    writeStatus(operation, change, "start", view.serverNow),
   );
 }
 
@@ -29,7 +29,7 @@ export function ended(
   { reason, message }: Ending,
 ): Outcome {
   const { name } = operation;
-  const write = writeStatus(operation, { phase: PHASES[purpose], reason, message }, purpose, view.now);
+  const write = writeStatus(operation, { phase: PHASES[purpose], reason, message }, purpose, view.serverNow);
   return purpose === "reject"
     ? act("record", "OperationRejected", { operation: name, why: message }, write)
     : act("record", "OperationFinished", { operation: name, outcome: message }, write);

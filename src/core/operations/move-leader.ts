@@ -1,7 +1,7 @@
 /** moveLeader: leadership goes to a healthy voter, which is settled at the start: the default would name another one after it moved. */
 import { successor } from "../assess/successor.ts";
 import type { OperationReason } from "../messages/operation-reasons.ts";
-import { act } from "../outcome.ts";
+import { act } from "../steps/outcome.ts";
 import type { MemberView } from "../view.ts";
 import { failed, memberNamed, rejected, succeeded, unknownMember, type Handler } from "./handler.ts";
 import type { TaskOf } from "./task.ts";

@@ -1,8 +1,8 @@
 /** The end of an operation that began the cluster anew from a snapshot: it is noted, and the other members are awaited. */
 import { joining, missingRole } from "../assess/size.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { OperationFacts } from "../observation.ts";
-import { hold } from "../outcome.ts";
+import { hold } from "../steps/outcome.ts";
 import type { View } from "../view.ts";
 import { succeeded, type Progress } from "./handler.ts";
 import type { OperationStep } from "./status.ts";

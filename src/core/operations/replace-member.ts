@@ -4,9 +4,9 @@
  * operation is deleted.
  */
 import { joining, missingRole } from "../assess/size.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import { CAUSES } from "../messages/causes.ts";
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { healthyVotersBut } from "../view.ts";
 import { memberNamed, rejected, succeeded, unknownMember, type Handler } from "./handler.ts";

@@ -3,8 +3,8 @@
  * hands leadership over, keeps the quorum (I1), and replaces a member whose data would end with its workload (H4). The
  * next member gets its stamp when the one before serves again.
  */
-import { HOLDS } from "../hold-classes.ts";
-import { act, hold, update } from "../outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { OperationFacts } from "../observation.ts";
 import { survivesRestart } from "../quorum.ts";
 import { followersFirst, healthyVotersBut, names, namesOf, type MemberView, type View } from "../view.ts";

@@ -2,16 +2,20 @@
  * restore: replaces the data of a cluster by a snapshot. Whether exactly this was approved is judged here; the rule
  * restore-in-place fetches the snapshot, stops the members and begins the cluster anew; and here its end is awaited.
  */
-import type { RestoreRecipe, RestoreSource } from "../../api/bootstrap.ts";
+import type { RestoreRecipe } from "../../api/bootstrap.ts";
 import { bytesOf } from "../../api/quantity.ts";
 import { sourceText } from "../../api/restore-values.ts";
 import type { Outcome } from "../action.ts";
 import { answeredRevision } from "../assess/answered-revision.ts";
-import { plannedText, restorePlan } from "../assess/restore-plan.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { plannedFor, plannedText, pointPlan, pointText, restorePlan } from "../assess/restore-plan.ts";
+import { recoveryPlan } from "../assess/recovery-plan.ts";
+import { notOnMachine, notOnPods } from "../assess/restore-places.ts";
+import { operationPoint, pointState, type PointState } from "../assess/restore-point.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import { remedyOf, sentenceOf } from "../messages/table.ts";
+import { tooLarge } from "../snapshots/too-large.ts";
 import type { FetchedSnapshot, OperationFacts } from "../observation.ts";
-import { hold } from "../outcome.ts";
+import { hold } from "../steps/outcome.ts";
 import { targetOf } from "../template/target.ts";
 import { templateFor } from "../template/template.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
@@ -25,9 +29,43 @@ type Restore = TaskOf<"restore">;
 /** `etcdutl snapshot restore --bump-revision` (R24). */
 const RAISES_REVISIONS = { major: 3, minor: 5, patch: 10 };
 
+export interface Restoring extends OperationFacts {
+  readonly task: Restore;
+}
+
+/** What an operation restores: how it is described and approved, and where it is, once that is known. */
+export interface Wish {
+  readonly plan: string;
+  readonly description: string;
+  /** Absent for a point in time whose snapshot is not built yet. */
+  readonly recipe?: RestoreRecipe;
+  readonly point?: Exclude<PointState, { is: "refused" }>;
+}
+
+/** `fetched`: that of an EtcdSnapshot which may be gone by now. */
+export function wishOf(view: View, operation: Restoring, fetched?: RestoreRecipe): Wish | Ending {
+  const asked = operationPoint(operation);
+  if (!asked) {
+    const recipe = fetched ?? recipeOf(view, operation.task);
+    return "reason" in recipe
+      ? recipe
+      : { plan: planOf(view, recipe), description: plannedText(recipe), recipe };
+  }
+  const point = pointState(view, asked);
+  if (point.is === "refused")
+    return { reason: "PointUnavailable", message: `restore.pointInTime: ${point.message}` };
+  const recipe = point.is === "built" ? { recipe: point.recipe } : {};
+  return {
+    plan: pointPlan(plannedFor(view), point.spec),
+    description: pointText(point.spec),
+    point,
+    ...recipe,
+  };
+}
+
 /** What is to be restored, and from where; or why that is not known. */
-export function recipeOf(view: View, task: Restore): RestoreRecipe | Ending {
-  const { kind: _kind, approve: _approve, snapshot, source, ...rest } = task;
+function recipeOf(view: View, task: Restore): RestoreRecipe | Ending {
+  const { kind: _, approve: _approve, pointInTime: _none, recovery: _of, snapshot, source, ...rest } = task;
   if (snapshot === undefined) return { ...rest, source: source ?? {} };
   const { machine, namedSnapshots } = view.observation.platform;
   const named = namedSnapshots?.[snapshot];
@@ -43,50 +81,24 @@ export function recipeOf(view: View, task: Restore): RestoreRecipe | Ending {
 
 const SNAPSHOT = "restore.snapshot";
 
-export function planOf({ spec, observation: { cluster } }: View, recipe: RestoreRecipe): string {
-  const clusterID = cluster.marks.established?.clusterID;
-  return restorePlan({ uid: cluster.uid, clusterID, version: spec.version }, recipe);
+function planOf(view: View, recipe: RestoreRecipe): string {
+  return restorePlan(plannedFor(view), recipe);
 }
 
 /** Why nothing could be restored from this source, or would run afterwards: known before anybody is stopped. */
-export function whyNot(view: View, recipe: RestoreRecipe): Ending | undefined {
+export function whyNot(view: View, { recipe, point }: Wish): Ending | undefined {
   const { machine, inPlaceRefused } = view.observation.platform;
-  const message = machine === undefined ? (inPlaceRefused ?? notOnPods(recipe)) : notOnMachine(recipe);
+  const onPods = () => inPlaceRefused ?? notOnPods(point ? point.spec.destination : recipe?.source);
+  // What a point was built with is in files of the cluster, and was used already.
+  const message = machine === undefined ? onPods() : recipe && !point ? notOnMachine(recipe) : undefined;
   return message === undefined ? cannotRun(view) : { reason: "RestoreNotSupported", message };
 }
 
-function notOnPods({ source }: RestoreRecipe): string | undefined {
-  if (source.file === undefined) return undefined;
-  return "restore.source.file: Pods cannot read a file of this machine: use s3, gcs or azure, or pvc for a file on a volume";
-}
-
-function notOnMachine({ source, encryption }: RestoreRecipe): string | undefined {
-  if (source.pvc)
-    return "there are no PersistentVolumeClaims on this platform: name the snapshot in s3, gcs, azure or file";
-  const secret = encryption ? "encryption.keySecret" : secretIn(source);
-  if (secret === undefined) return undefined;
-  return `restore.${secret}: there are no Secrets on this platform: leave it out, because credentials, keys and CA certificates come from the environment of the controller`;
-}
-
-function secretIn({ s3, gcs, azure }: RestoreSource): string | undefined {
-  for (const [store, given] of Object.entries({ s3, gcs, azure })) {
-    if (given?.credentialsSecret !== undefined) return `source.${store}.credentialsSecret`;
-    if (given?.caSecret !== undefined) return `source.${store}.caSecret`;
-  }
-  return undefined;
-}
-
-/** A database above its quota takes no write: no cluster that is any use would come of it. */
-export function tooLarge({ spec }: View, { size = 0 }: FetchedSnapshot): Ending | undefined {
+export function aboveQuota({ spec }: View, { size = 0 }: FetchedSnapshot): Ending | undefined {
   const quota = bytesOf(templateFor(spec, spec.version).options.quotaBackendBytes);
-  if (size <= quota) return undefined;
-  return {
-    reason: "DatabaseTooLarge",
-    message: `the snapshot has ${mebibytes(size)}, and the quota of the cluster is ${mebibytes(quota)}: raise spec.options.quotaBackendBytes first`,
-  };
+  const message = tooLarge(size, quota);
+  return message === undefined ? undefined : { reason: "DatabaseTooLarge", message };
 }
-
-const mebibytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`;
 
 function cannotRun(view: View): Ending | undefined {
   const { invalid } = view.observation.cluster;
@@ -113,20 +125,22 @@ function cannotRun(view: View): Ending | undefined {
 }
 
 export const restore: Handler<Restore> = {
-  prepare(view, task) {
+  prepare(view, task, operation) {
     const { cluster, etcd } = view.observation;
-    const recipe = recipeOf(view, task);
-    if ("reason" in recipe) return { reject: recipe };
-    const wrong = whyNot(view, recipe);
+    const wish = wishOf(view, { ...operation, task });
+    if ("reason" in wish) return { reject: wish };
+    const wrong = whyNot(view, wish);
     if (wrong) return { reject: wrong };
-    const [plan, source] = [planOf(view, recipe), plannedText(recipe)];
+    const { plan, description: source } = wish;
     if (task.approve !== plan)
       return rejected(
         "ApprovalNeeded",
         `all data of ${cluster.name} would be replaced by ${source}, and what was written since would be lost; ${task.approve === undefined ? "" : `${task.approve} approves another plan; `}to approve, create the operation again with approve: ${plan}`,
       );
+    const unlike = whyNotInstead(view, task);
+    if (unlike) return { reject: unlike };
     return {
-      // What was ever seen is told only without quorum; with it the members themselves say more.
+      // What was ever seen is reported only without quorum; with it the members themselves say more.
       start: {
         members: namesOf(view.staying),
         revision: Math.max(answeredRevision(view), etcd.highestRevision ?? 0),
@@ -138,10 +152,9 @@ export const restore: Handler<Restore> = {
 
   advance(view, task, operation) {
     const { recovered } = view.observation.cluster.marks;
-    if (recovered?.operation !== operation.uid) return { next: awaitsFetch(view, operation) };
-    const told =
-      task.snapshot === undefined ? sourceText(task.source ?? {}) : `EtcdSnapshot ${task.snapshot}`;
-    const message = `restored ${told}, whose revision was ${recovered.revision}; the volumes of the former members are kept`;
+    if (recovered?.operation !== operation.uid) return { next: awaits(view, { ...operation, task }) };
+    const description = describe(view, { ...operation, task });
+    const message = `restored ${description}, whose revision was ${recovered.revision}; the volumes of the former members are kept`;
     // The step before it, that it was fetched, is of no member.
     const [first = ""] = namesOf(view.staying);
     const member = view.staying.find(({ record }) => record.restore)?.name ?? first;
@@ -149,8 +162,44 @@ export const restore: Handler<Restore> = {
   },
 };
 
-/** Members serve and are healed while the snapshot is fetched; what a restore would undo waits. */
-export function awaitsFetch({ observation: { platform } }: View, { name }: OperationFacts): Outcome {
-  const why = platform.fetch?.why;
+/** As the alternative to a recovery it is approved for members that hold just this; undefined where that is so. */
+export function whyNotInstead(view: View, { recovery }: Pick<Restore, "recovery">): Ending | undefined {
+  if (recovery === undefined) return undefined;
+  const plan = recoveryPlan(view);
+  if (plan?.hash === recovery) return undefined;
+  if (!plan && view.hasQuorum)
+    return { reason: "QuorumNotLost", message: "the cluster has quorum, so there is nothing to recover" };
+  const present = plan ? `the present one is ${plan.hash}` : "there is none now";
+  return {
+    reason: "PlanChanged",
+    message: `restore.recovery is the plan of a recovery ${recovery}, and ${present}: look at status.recovery again`,
+  };
+}
+
+/** At the end, when an EtcdSnapshot that it was may be gone. */
+function describe(view: View, operation: Restoring): string {
+  const { snapshot, source = {}, pointInTime } = operation.task;
+  if (snapshot !== undefined) return `EtcdSnapshot ${snapshot}`;
+  const wish = pointInTime && wishOf(view, operation);
+  return wish && "description" in wish
+    ? wish.description
+    : pointInTime
+      ? "the point in time"
+      : sourceText(source);
+}
+
+/** Members serve and are healed while the snapshot is built or fetched; what a restore would undo waits. */
+export function awaits(view: View, operation: Restoring): Outcome {
+  const { name, task } = operation;
+  const { fetched, fetch } = view.observation.platform;
+  const wish = task.pointInTime && fetched?.plan !== task.approve ? wishOf(view, operation) : undefined;
+  const point = wish && "point" in wish ? wish.point : undefined;
+  if (point?.is === "wanted" || point?.is === "building")
+    return hold(HOLDS.allButHealing, "RestoreAwaitsPoint", {
+      operation: name,
+      snapshot: point.name,
+      why: point.why,
+    });
+  const why = fetch?.why;
   return hold(HOLDS.allButHealing, "RestoreAwaitsFetch", { operation: name, why });
 }

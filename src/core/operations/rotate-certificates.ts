@@ -5,9 +5,9 @@
  * auth tokens is replaced: see token-key.ts.
  */
 import { modesInUse } from "../config/flags.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { AuthorityFacts, OperationFacts, Plane } from "../observation.ts";
-import { act, hold } from "../outcome.ts";
+import { act, hold } from "../steps/outcome.ts";
 import { PLANES } from "../template/effective.ts";
 import { names, namesOf, type MemberView, type View } from "../view.ts";
 import { failed, rejected, remaining, succeeded, type Handler, type Progress } from "./handler.ts";

@@ -43,7 +43,7 @@ export function isFinished({ status }: OperationFacts): boolean {
 const LONGEST = 1024;
 
 /** Whether the status says it already, as far as its field holds it. */
-export function isTold(status: EtcdOperationStatus | undefined, verdict: OperationVerdict): boolean {
+export function isReported(status: EtcdOperationStatus | undefined, verdict: OperationVerdict): boolean {
   return (
     status?.phase === verdict.phase &&
     status.reason === verdict.reason &&

@@ -1,4 +1,4 @@
-/** Every kind of operation that changes a cluster, and what carries it out. collectReport changes nothing: see tell.ts. */
+/** Every kind of operation that changes a cluster, and what carries it out. collectReport changes nothing: see report.ts. */
 import type { OperationName } from "../../api/status-words.ts";
 import type { OperationFacts } from "../observation.ts";
 import { compact } from "./compact.ts";

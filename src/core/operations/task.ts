@@ -1,20 +1,9 @@
-/** What an EtcdOperation asks for, as one value with its kind in it; and the facts that a platform gives of one. */
+/** An EtcdOperation as it was written, made the facts of an observation. */
 import type { EtcdOperation, EtcdOperationSpec } from "../../api/etcd-operation.ts";
-import { OPERATIONS, type OperationName } from "../../api/status-words.ts";
-import type { OperationFacts } from "../observation.ts";
+import { OPERATIONS } from "../../api/status-words.ts";
+import type { OperationFacts, OperationTask } from "../facts/operation-facts.ts";
 
-type Given<Name extends OperationName> = Readonly<NonNullable<EtcdOperationSpec[Name]>>;
-/** A task without parameters is given as an empty object. */
-type Named<Name extends OperationName> = { readonly kind: Name } & (Name extends "collectReport"
-  ? unknown
-  : Given<Name>);
-
-export type OperationTask =
-  | { [Name in OperationName]: Named<Name> }[OperationName]
-  /** Written for a newer release, perhaps: none of the fields that we know is set, or several are. */
-  | { readonly kind: "unknown" };
-
-export type TaskOf<Name extends OperationName> = Extract<OperationTask, { kind: Name }>;
+export type { OperationTask, TaskOf } from "../facts/operation-facts.ts";
 
 export function taskOf(spec: EtcdOperationSpec): OperationTask {
   const given = OPERATIONS.filter((name) => spec[name] !== undefined);

@@ -2,11 +2,11 @@
  * rotateCertificates with `tokenKey`: members are given another key to sign auth tokens with. The mark on the cluster has
  * the number of the key and which operation asked for it; the rollout starts the members with it.
  */
+import { currentKeyOf, replaceTokenKey } from "../assess/token-key.ts";
 import { signingKey } from "../auth/token.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { OperationFacts } from "../observation.ts";
-import { hold } from "../outcome.ts";
-import { currentKeyOf, replaced } from "../rules/rotate-token-key.ts";
+import { hold } from "../steps/outcome.ts";
 import { namesOf, type View } from "../view.ts";
 import { failed, rejected, succeeded, type Preparation, type Progress } from "./handler.ts";
 
@@ -20,7 +20,7 @@ export function prepareKey(view: View): Preparation {
 export function replaceKey(view: View, { uid, name }: OperationFacts): Progress {
   if (!isSigned(view)) return failed("NoTokenKey", NO_KEY);
   const { tokenKey } = view.observation.cluster.marks;
-  if (tokenKey?.operation !== uid) return { next: replaced(view, { operation: name, uid }) };
+  if (tokenKey?.operation !== uid) return { next: replaceTokenKey(view, { operation: name, uid }) };
   const current = currentKeyOf(view);
   const lacking = view.staying.filter(
     ({ record, upToDate, healthy }) =>

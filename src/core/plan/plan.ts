@@ -5,9 +5,9 @@
 import type { Act, Decision, Hold } from "../action.ts";
 import { sayChange } from "../auth/say.ts";
 import { decide } from "../decide.ts";
-import { sameContent } from "../hash.ts";
+import { sameContent } from "../template/hash.ts";
 import type { Observation } from "../observation.ts";
-import { sameHolds } from "../outcome.ts";
+import { sameHolds } from "../steps/outcome.ts";
 import { predict } from "./predict.ts";
 import { settle } from "./settle.ts";
 
@@ -97,7 +97,7 @@ export function describeStep({ action }: Pick<Act, "action">): string {
     case "FinishDeletion":
       return "finish deletion";
     case "RotateAuthority":
-      return `${ROTATES[action.to]} ${action.plane} CA`;
+      return `${action.turn === "Replace" ? "replace" : ROTATES[action.to]} ${action.plane} CA`;
     case "ReissueCertificates":
       return `reissue certificates of ${action.member ?? "operator and users"}`;
     case "CreateOperation":

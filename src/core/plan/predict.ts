@@ -15,7 +15,9 @@ import type {
   Observation,
   RescuedData,
 } from "../observation.ts";
-import { NO_VOLUME, type LeftVolume } from "../adoption-facts.ts";
+import { NO_VOLUME, type LeftVolume } from "../facts/adoption-facts.ts";
+import type { OperationTask } from "../operations/task.ts";
+import { minorOf } from "../version/version.ts";
 import { settle } from "./settle.ts";
 
 /** The observation once `action` has been carried out and everything that follows from it has happened. */
@@ -96,11 +98,14 @@ function apply(o: Observation, action: Action): Observation {
     case "CompareHashes":
       return { ...o, etcd: { ...o.etcd, hashes: { at: o.now, revision: 0, byMember: {} } } };
     case "EnableDowngrade":
-      return withAnswers({ ...o, etcd: { ...o.etcd, clusterVersion: minor(action.version) } }, (answer) => ({
-        ...answer,
-        storageVersion: action.version,
-        downgrade: { enabled: true, target: action.version },
-      }));
+      return withAnswers(
+        { ...o, etcd: { ...o.etcd, clusterVersion: minorOf(action.version) } },
+        (answer) => ({
+          ...answer,
+          storageVersion: action.version,
+          downgrade: { enabled: true, target: action.version },
+        }),
+      );
     case "CancelDowngrade":
       return withAnswers(o, ({ downgrade: _ended, ...answer }) => answer);
     case "AdvanceLog":
@@ -127,8 +132,10 @@ function apply(o: Observation, action: Action): Observation {
       return { ...o, platform: { ...o.platform, reissuedFor } };
     }
     case "CreateOperation": {
-      const { operation: name, approve } = action;
-      const task = { kind: "recoverQuorum", approve } as const;
+      const { operation: name, approve, restore } = action;
+      const task: OperationTask = restore
+        ? { kind: "restore", ...restore, approve }
+        : { kind: "recoverQuorum", approve };
       const made = { name, uid: `uid of ${name}`, resourceVersion: "", generation: 1, createdAt: o.now };
       return { ...o, operations: [...o.operations, { ...made, deleting: false, task, status: {} }] };
     }
@@ -183,6 +190,11 @@ function advanced(
     return { ...(signer && { given: signer }), ...(former && { otherGiven: former }) };
   };
   if (turn === "Reverse") return { ...before, phase };
+  if (turn === "Replace") {
+    const current = successor ?? `${rest.current}'`;
+    const signer = givenBy(successor === undefined ? undefined : true, undefined);
+    return { ...rest, ...signer, phase, current, ...LASTING };
+  }
   switch (phase) {
     case "Bundle":
       return {
@@ -205,6 +217,9 @@ function advanced(
       return { ...rest, ...givenBy(given, undefined), phase, rotateAt: Infinity };
   }
 }
+
+/** When one ends that is not there yet is not known, and it is not soon. */
+const LASTING = { expiresAt: Infinity, rotateAt: Infinity };
 
 function withAuthObject(
   o: Observation,
@@ -241,10 +256,6 @@ function leastInUse(o: Observation): number {
 }
 
 const SILENT: MemberAnswer = { reachable: false, error: "not running" };
-
-function minor(version: string): string {
-  return version.split(".").slice(0, 2).join(".");
-}
 
 function newcomer(o: Observation, record: Extract<Action, { kind: "CreateMember" }>["record"]): MemberFacts {
   return {

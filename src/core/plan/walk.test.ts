@@ -8,7 +8,7 @@ import fc from "fast-check";
 import type { EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
 import type { Decision } from "../action.ts";
 import { decide } from "../decide.ts";
-import { canonical } from "../hash.ts";
+import { canonical } from "../template/hash.ts";
 import type { Observation } from "../observation.ts";
 import { describeStep } from "./plan.ts";
 import { predict } from "./predict.ts";

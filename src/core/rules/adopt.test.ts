@@ -1,7 +1,7 @@
 /** First boot from the volumes that a former life left, as the rules see it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AdoptionFacts, LeftVolume } from "../adoption-facts.ts";
+import type { AdoptionFacts, LeftVolume } from "../facts/adoption-facts.ts";
 import { decide } from "../decide.ts";
 import type { AdoptionProblem } from "../messages/adoption.ts";
 import { sentenceOf, type Message } from "../messages/table.ts";
@@ -112,9 +112,9 @@ test("a controller that comes back in the midst records the rest and nobody twic
   let world = left(ALL);
   for (let i = 0; i < 2; i++) world = predict(world, decide(world).act?.action ?? assert.fail());
   const { adoption } = world.platform;
-  const blind = { ...world, platform: { ...world.platform, adoption: { ...adoption!, volumes: [] } } };
+  const unlisted = { ...world, platform: { ...world.platform, adoption: { ...adoption!, volumes: [] } } };
   assert.deepEqual(
-    run(blind).members.map(({ record }) => record.volumeUID),
+    run(unlisted).members.map(({ record }) => record.volumeUID),
     ["claim-1", "claim-2", "claim-3"],
   );
 });
@@ -219,6 +219,16 @@ test("a member ID on two volumes, two clusters under one token, or no data at al
   const two = [volume(1), volume(2, data(2, { clusterID: OTHER }), { identity: { token: "former-1" } })];
   assert.equal(problem(left(two, {}, byToken)).kind, "several");
   assert.equal(problem(left([volume(1, { state: "empty" })])).kind, "no-data");
+});
+
+test("a member that was started alone since: refused, whatever its own directory holds", () => {
+  const alone = "recovery/node-51f0a3c2d4e5b697/data";
+  for (const directory of [data(2, { alone }), { state: "empty", alone } as const])
+    assert.deepEqual(problem(left([volume(1), volume(2, directory), volume(3)])), {
+      kind: "alone",
+      object: "PersistentVolumeClaim data-demo-2",
+      data: alone,
+    });
 });
 
 test("a removed member's volume is left as it is", () => {

@@ -6,12 +6,12 @@
  * the rules for that replace it, or tell that quorum is lost and from whom it can be recovered.
  */
 import type { NewMemberRecord, Outcome } from "../action.ts";
-import { NO_VOLUME, type AdoptedMember, type AdoptionMark } from "../adoption-facts.ts";
+import { NO_VOLUME, type AdoptedMember, type AdoptionMark } from "../facts/adoption-facts.ts";
 import { adoptionOf } from "../assess/adoption.ts";
 import { noAddress } from "../assess/newcomer.ts";
 import { isSamePeer } from "../config/flags.ts";
-import { HOLDS } from "../hold-classes.ts";
-import { act, hold, holdFor } from "../outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import { act, hold, holdFor } from "../steps/outcome.ts";
 import { ordinalOf, type ClusterMarks } from "../record.ts";
 import type { Rule } from "../rule.ts";
 import { listeningAs } from "../template/peer-plane.ts";
@@ -112,6 +112,7 @@ function recordNext(view: View, mark: AdoptionMark): Outcome {
     volumeUID: next.volumeUID ?? NO_VOLUME,
     joined: true,
     run: view.spec.replicas > 0,
+    ...(next.host && { host: next.host }),
     template: { ...template, storage: storageOf(view, next), tls: listeningAs(template.tls, next.peerURL) },
   };
   const params = { member: next.name, memberID: next.memberID, isLost: next.volumeUID === undefined };

@@ -4,12 +4,11 @@ import { describe, test } from "node:test";
 import type { AuthSpec } from "../../api/auth.ts";
 import { authAfter } from "../auth/after.ts";
 import type { AuthChange, AuthFacts, EtcdAuth, RoleFacts, UserFacts } from "../auth/facts.ts";
-import { tellAuth } from "../auth/tell.ts";
+import { reportAuth } from "../auth/report.ts";
 import { authReady } from "../status/conditions.ts";
 import { healthy } from "../testing/cluster.ts";
 import { viewOf, type View } from "../view.ts";
 import { auth as rule } from "./auth.ts";
-import { regainAccess } from "./regain-access.ts";
 
 const EMPTY: EtcdAuth = { enabled: false, users: {}, roles: {}, passwords: {}, predicted: false };
 const ENABLED: AuthSpec = { enabled: true, clientRoles: ["app"] };
@@ -139,7 +138,7 @@ describe("enabling", () => {
       const one = user(name, { roles: [name], passwordSecret: name });
       const start = facts({ users: [one], roles: [role(name), role("app")] });
       assert.match(holdOf(walked(start).facts)?.message ?? "none", /^none$/);
-      const [problem] = tellAuth(seen(start));
+      const [problem] = reportAuth(seen(start));
       assert.ok(problem && "status" in problem.change);
       assert.equal(problem.change.status.reason, "PasswordMissing");
       const passwords = Object.fromEntries([...Object.entries(start.passwords), [name, { version: 9 }]]);
@@ -243,7 +242,7 @@ describe("once it is enabled", () => {
     const wrong = user("alice", { roles: ["none"] });
     const now = { ...done, users: [wrong] };
     assert.deepEqual(walked(now).steps, []);
-    const [write] = tellAuth(seen(now));
+    const [write] = reportAuth(seen(now));
     assert.ok(write && "status" in write.change);
     assert.equal(write.change.status.reason, "UnknownRole");
     assert.match(write.change.status.message ?? "", /^spec\.roles: /i);
@@ -255,13 +254,13 @@ describe("once it is enabled", () => {
       ...done,
       users: [user("alice", { roles: Array.from({ length: 40 }, (_, n) => `${n}`.repeat(30)) })],
     };
-    const [write] = tellAuth(seen(now));
+    const [write] = reportAuth(seen(now));
     assert.ok(write && "status" in write.change);
     const { status } = write.change;
     assert.equal(status.message?.length, 1024);
-    const told = { ...now, users: now.users.map((one) => ({ ...one, status: status })) };
+    const reported = { ...now, users: now.users.map((one) => ({ ...one, status: status })) };
     assert.deepEqual(
-      tellAuth(seen(told)).filter(({ of }) => of === "EtcdUser"),
+      reportAuth(seen(reported)).filter(({ of }) => of === "EtcdUser"),
       [],
     );
   });
@@ -270,8 +269,8 @@ describe("once it is enabled", () => {
     const second = user("alice-again", { name: "alice", roles: ["root"], createdAt: 5 });
     const now = { ...done, users: [...done.users, second] };
     assert.deepEqual(walked(now).steps, []);
-    const told = tellAuth(seen(now)).find(({ name }) => name === "alice-again");
-    assert.ok(told && "status" in told.change && told.change.status.reason === "NameTaken");
+    const reported = reportAuth(seen(now)).find(({ name }) => name === "alice-again");
+    assert.ok(reported && "status" in reported.change && reported.change.status.reason === "NameTaken");
   });
 
   test("a user of Quorate's own is not an EtcdUser's: not changed, not deleted, and told", () => {
@@ -279,9 +278,9 @@ describe("once it is enabled", () => {
       const mine = user("mine", { name, roles: ["app"] });
       const now = { ...done, users: [...done.users, mine] };
       assert.deepEqual(walked(now).steps, [], name);
-      const told = tellAuth(seen(now)).find((write) => write.name === "mine");
-      assert.ok(told && "status" in told.change && told.change.status.reason === "NameTaken");
-      assert.match(told.change.status.message ?? "", /^spec\.name: Quorate itself uses/i);
+      const reported = reportAuth(seen(now)).find((write) => write.name === "mine");
+      assert.ok(reported && "status" in reported.change && reported.change.status.reason === "NameTaken");
+      assert.match(reported.change.status.message ?? "", /^spec\.name: Quorate itself uses/i);
       const gone = { ...done, users: [...done.users, { ...mine, deleting: true }] };
       assert.deepEqual(walked(gone).steps, ["release mine"], name);
       assert.deepEqual(walked(gone, { enabled: false }).steps.slice(0, 3), [
@@ -306,8 +305,8 @@ describe("once it is enabled", () => {
     ]);
     const used = { ...done, roles: [app] };
     assert.deepEqual(walked(used).steps, []);
-    const told = tellAuth(seen(used)).find(({ of }) => of === "EtcdRole");
-    assert.ok(told && "status" in told.change && told.change.status.reason === "InUse");
+    const reported = reportAuth(seen(used)).find(({ of }) => of === "EtcdRole");
+    assert.ok(reported && "status" in reported.change && reported.change.status.reason === "InUse");
   });
 
   test("it is disabled when that is asked for, and users stay; deleted ones go then too", () => {
@@ -320,8 +319,8 @@ describe("once it is enabled", () => {
       "release alice",
       "ReadBack",
     ]);
-    const told = tellAuth(seen(after, { enabled: false }))[0];
-    assert.ok(told && "status" in told.change && told.change.status.reason === "AuthDisabled");
+    const reported = reportAuth(seen(after, { enabled: false }))[0];
+    assert.ok(reported && "status" in reported.change && reported.change.status.reason === "AuthDisabled");
   });
 
   test("without a word in the spec it is left alone, and told with the way out", () => {
@@ -338,22 +337,4 @@ describe("once it is enabled", () => {
       assert.doesNotMatch(authReady(one)?.message ?? "", /by hand/);
     }
   });
-});
-
-test("whoever is refused and can issue root's certificate lets himself in, and only then", () => {
-  const view = seen(facts());
-  const refused = view.members.map((member) => ({
-    ...member,
-    answer: { reachable: false as const, error: "permission denied", cause: "authentication" as const },
-  }));
-  const locked = { ...view, members: refused, hasQuorum: false };
-  const [outcome] = regainAccess(locked);
-  assert.ok(outcome && "act" in outcome);
-  assert.deepEqual(outcome.act.action, {
-    kind: "ChangeAuth",
-    change: { do: "RegainAccess", user: "quorate-operator", secret: "demo-operator-auth" },
-  });
-  assert.deepEqual(regainAccess(view), []);
-  const cannot = { ...view.observation, auth: facts({ canActAsRoot: false }) };
-  assert.deepEqual(regainAccess({ ...locked, observation: cannot }), []);
 });

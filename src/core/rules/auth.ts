@@ -9,8 +9,8 @@ import { authSteps, endings, type AuthStep } from "../auth/diff.ts";
 import type { AuthChange, AuthFacts, EtcdAuth } from "../auth/facts.ts";
 import { sayChange, sayProblem } from "../auth/say.ts";
 import { wantedAuth } from "../auth/wanted.ts";
-import { HOLDS } from "../hold-classes.ts";
-import { act, hold } from "../outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import { act, hold } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 import { isChangingTLS } from "../template/effective.ts";
 import type { View } from "../view.ts";
@@ -33,8 +33,12 @@ function enabled(view: View, facts: AuthFacts, etcd: EtcdAuth): Outcome | undefi
   if (first) return stepFor(first);
   const blocked = wantedAuth(view, facts).users.find(({ own, problem }) => own && problem);
   if (blocked?.problem) {
-    const told = { field: blocked.problem.field, why: sayProblem(blocked.problem), isEnabled: etcd.enabled };
-    return hold(HOLDS.nothing, "AuthBlocked", told, { unfinished: true });
+    const params = {
+      field: blocked.problem.field,
+      why: sayProblem(blocked.problem),
+      isEnabled: etcd.enabled,
+    };
+    return hold(HOLDS.nothing, "AuthBlocked", params, { unfinished: true });
   }
   if (etcd.predicted) return act("record", "AuthReadBack", {}, authAction({ do: "ReadBack" }));
   if (etcd.enabled) return undefined;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { EtcdClusterSpecInput } from "../../api/etcd-cluster-spec.ts";
-import { clientURLOf } from "../config/flags.ts";
+import { clientSchemes, clientURLOf } from "../config/flags.ts";
 import { decide } from "../decide.ts";
-import type { Observation } from "../observation.ts";
+import type { AuthorityFacts, Observation } from "../observation.ts";
 import { plan } from "../plan/plan.ts";
 import { predict } from "../plan/predict.ts";
 import { settle } from "../plan/settle.ts";
@@ -204,6 +204,75 @@ describe("plaintext and TLS for clients", () => {
     assert.deepEqual(urls(done), ["https:", "https:", "https:"]);
     assert.equal(steps.filter((code) => code === "MemberRolled").length, 1);
     assert.deepEqual(told(done), []);
+  });
+});
+
+describe("plaintext and certificates of somebody else for clients", () => {
+  const plain = healthy({ tls: { client: { mode: "Disabled" } } });
+  const OWN: TLS = { client: { mode: "Secrets", secrets: { server: "web", operator: "op" } } };
+  const withCA = (world: Observation, facts: Partial<AuthorityFacts> | undefined): Observation => {
+    const steady = { current: "theirs", phase: "Steady", expiresAt: Infinity, rotateAt: Infinity } as const;
+    const authorities = { peer: steady, ...(facts && { client: { ...steady, ...facts } }) };
+    return { ...world, platform: { ...world.platform, authorities } };
+  };
+  const schemes = (world: Observation) =>
+    world.members.map(({ record }) => clientSchemes(record.template.tls).join());
+
+  test("by the same two rolls, there and back", () => {
+    const both = play(withCA(ask(plain, OWN), { given: true }));
+    assert.deepEqual(new Set(schemes(both.world)), new Set(["http,https"]));
+    const [wait] = told(both.world);
+    assert.ok(wait && "approval" in wait);
+    const { world } = play(approve(both.world, wait.approval?.word));
+    assert.deepEqual(new Set(schemes(world)), new Set(["https"]));
+    const back = play(ask(world, { client: { mode: "Disabled" } }));
+    assert.deepEqual(new Set(schemes(back.world)), new Set(["http,https"]));
+    const [second] = told(back.world);
+    assert.ok(second && "approval" in second);
+    const { world: end } = play(approve(back.world, second.approval?.word));
+    assert.deepEqual(new Set(schemes(end)), new Set(["http"]));
+    assert.equal(decide(end).converged, true);
+  });
+
+  test("nobody restarts before there is a certificate for every member", () => {
+    for (const facts of [undefined, { awaited: true }, { given: true, awaited: true }] as const) {
+      const world = withCA(ask(plain, OWN), facts);
+      assert.equal(decide(world).act, undefined);
+      assert.deepEqual(
+        told(world).map((one) => one.code),
+        ["CertificatesAwaited"],
+      );
+    }
+  });
+
+  test("changed again in between, all get certificates of ours first; of others nobody gets any more", () => {
+    const half = (world: Observation) => {
+      const { act } = decide(settle(world));
+      assert.equal(act?.code, "MemberRolled");
+      return settle(predict(settle(world), act.action));
+    };
+    const tls: TLS = { ...OWN, transition: { proceed: "After", after: "1s" } };
+    const ours = withCA(half(withCA(ask(plain, {}), {})), { turn: "Begin", successor: "next" });
+    const { world, steps } = play(ask(ours, tls));
+    assert.ok(steps.lastIndexOf("MemberRolled", steps.indexOf("AuthorityReplaced")) >= 1);
+    assert.deepEqual(new Set(schemes(world)), new Set(["https"]));
+    assert.ok(world.members.every(({ record }) => record.template.tls.client?.mode === "Secrets"));
+    const theirs = withCA(half(withCA(ask(plain, OWN), { given: true })), { given: true, turn: "Begin" });
+    const { world: stays } = play(ask(theirs, {}));
+    assert.ok(decide(stays).holds.some(({ code }) => code === "CertificatesAwaited"));
+    assert.deepEqual(schemes(stays).toSorted(), ["http", "http", "http,https"]);
+  });
+
+  test("the CA of another source that nobody uses is replaced first, and no client needs time for that", () => {
+    const world = withCA(ask(plain, OWN), { current: "ours", turn: "Begin", successor: "theirs" });
+    const { steps } = play(world);
+    const first = steps.indexOf("MemberRolled");
+    assert.deepEqual(steps.slice(0, first), [
+      "AuthorityReplaced",
+      "AuthoritySwitched",
+      "AuthorityRetired",
+      "AuthorityRotated",
+    ]);
   });
 });
 

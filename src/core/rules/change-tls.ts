@@ -4,42 +4,60 @@
  * all ours: nobody is waited for but them.
  */
 import { approvable } from "../assess/approvals.ts";
-import { HOLDS } from "../hold-classes.ts";
-import { hold, holdFor } from "../outcome.ts";
+import { listed } from "../assess/foreign.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import { hold, holdFor } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 import type { Outcome } from "../action.ts";
 import type { MemberTemplate } from "../record.ts";
 import { waysOf } from "../template/client-ways.ts";
 import { peerPhase, type PeerPhase } from "../template/peer-plane.ts";
+import { runningTLS } from "../template/running-tls.ts";
 import { targetOf, whyLocked, type Target } from "../template/target.ts";
 import { templateFor } from "../template/template.ts";
+import { sourceState } from "../template/tls-source.ts";
 import { namesOf, type MemberView, type View } from "../view.ts";
 
 export const changeTLS: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];
   const target = targetOf(view);
-  return target.template ? [...clients(view, target, target.template), ...peers(view)] : [];
+  return target.template
+    ? [...clients(view, target, target.template), ...(cutOff(view, target) ?? peers(view))]
+    : [];
 };
+
+function cutOff({ observation }: View, { cutOff: foreign }: Target): readonly Outcome[] | undefined {
+  if (!foreign) return undefined;
+  const members = foreign.members.map(listed);
+  const approval = approvable(observation, foreign.word);
+  return [hold(HOLDS.nothing, "PeersAwaitForeign", { members, approval }, { unfinished: true })];
+}
 
 /** One phase after the other: those that are in the first of them hold up the rest. */
 const PHASES: readonly PeerPhase[] = ["certificates", "https", "http", "plaintext"];
 
 function peers(view: View): readonly Outcome[] {
   const { tls } = templateFor(view.spec, view.spec.version);
-  const phaseOf = ({ record }: MemberView) => peerPhase(record.template.tls, tls);
+  const phaseOf = (member: MemberView) => peerPhase(runningTLS(member), tls);
   const phase = PHASES.find((one) => view.staying.some((member) => phaseOf(member) === one));
   if (!phase) return [];
+  if (phase === "certificates" && sourceState(tls, "peer", view.observation.platform.authorities) !== "ready")
+    return [hold(HOLDS.nothing, "CertificatesAwaited", { plane: "peer" }, { unfinished: true })];
   const members = namesOf(view.staying.filter((member) => phaseOf(member) === phase));
   return [hold(HOLDS.nothing, "PeersChanging", { members, phase }, { unfinished: true })];
 }
 
-function clients(view: View, { closing, locked }: Target, template: MemberTemplate): readonly Outcome[] {
+function clients(
+  view: View,
+  { closing, locked, awaitsClient }: Target,
+  template: MemberTemplate,
+): readonly Outcome[] {
   const unfinished = { unfinished: true };
+  if (awaitsClient) return [hold(HOLDS.nothing, "CertificatesAwaited", { plane: "client" }, unfinished)];
   if (locked) return [holdFor(HOLDS.nothing, whyLocked(locked), unfinished)];
   const wanted = waysOf(template.tls);
-  const lack = ({ record }: MemberView) => wanted.filter((way) => !waysOf(record.template.tls).includes(way));
-  const exceed = ({ record }: MemberView) =>
-    waysOf(record.template.tls).filter((way) => !wanted.includes(way));
+  const lack = (member: MemberView) => wanted.filter((way) => !waysOf(runningTLS(member)).includes(way));
+  const exceed = (member: MemberView) => waysOf(runningTLS(member)).filter((way) => !wanted.includes(way));
   const opening = view.staying.filter((member) => lack(member).length > 0);
   if (opening.length > 0)
     return [

@@ -35,7 +35,7 @@ test("a voter that ended by itself is compared once it is back, where etcd does 
     const world = cameBack(input);
     const { act } = decide(world);
     assert.equal(act?.action.kind, "CompareHashes");
-    assert.match(act?.message ?? "", /demo-2 restarted by itself/);
+    assert.match(act?.message ?? "", /the process of demo-2 restarted unexpectedly/);
     const hashes = { at: world.now, revision: 1, byMember: {} };
     assert.ok(decide({ ...world, etcd: { ...world.etcd, hashes } }).converged, "once is enough");
   }

@@ -3,7 +3,7 @@
  * is back that ended by itself, where etcd has not done so at its start.
  */
 import { millisecondsOf } from "../../api/duration.ts";
-import { act } from "../outcome.ts";
+import { act } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 import { minorNumber } from "../version/version.ts";
 import { hasLeft, type MemberView } from "../view.ts";

@@ -9,11 +9,12 @@
  * hash can decide. Learners are asked by that check as well, and cannot be compared by us: they are made anew first.
  */
 import { millisecondsOf } from "../../api/duration.ts";
+import { exitOf } from "../assess/exit-causes.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
 import { CAUSES } from "../messages/causes.ts";
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import type { HashReport } from "../observation.ts";
 import { quorum, survivesRemoval } from "../quorum.ts";
@@ -119,8 +120,7 @@ function isExplained({ observation }: View): boolean {
 
 /** A voter that etcd's check at the start has ended. */
 function isSuspect(view: View, member: MemberView): boolean {
-  const { workload } = member;
-  return isOrWasVoter(view, member) && workload.state === "exited" && workload.cause === "data-differs";
+  return isOrWasVoter(view, member) && exitOf(member)?.cure === "comparison";
 }
 
 /** A comparison from before it ended says nothing about it, nor about the peer that may have changed since. */

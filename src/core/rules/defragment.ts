@@ -5,9 +5,9 @@
 import { millisecondsOf } from "../../api/duration.ts";
 import { bytesOf } from "../../api/quantity.ts";
 import { CAUSES } from "../messages/causes.ts";
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { mayDefragment } from "../assess/liveness.ts";
 import { followersFirst, hasLeft, type MemberView, type View } from "../view.ts";

@@ -2,8 +2,8 @@
  * The cluster is being deleted: workloads end, then volumes as the retention says, then the records, then
  * the cluster itself. Nothing else is looked at any more, not even a pause: the person has decided.
  */
-import { act, hold } from "../outcome.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { act, hold } from "../steps/outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { clearanceOf, type Clearance } from "../assess/clearance.ts";
 import { namesOf } from "../view.ts";

@@ -4,8 +4,8 @@
  * start with itself only (H3), so that an emptied directory cannot start over.
  */
 import type { Outcome } from "../action.ts";
-import { act, hold, update } from "../outcome.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { act, hold, update } from "../steps/outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { isEstablished, restoreHash } from "../record.ts";
 import { namesOf, type MemberView, type View } from "../view.ts";

@@ -6,8 +6,8 @@
  */
 import { shutOut } from "../assess/fencing.ts";
 import { successor } from "../assess/successor.ts";
-import { HOLDS } from "../hold-classes.ts";
-import { act, holdFor } from "../outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import { act, holdFor } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 
 export const fence: Rule = (view) => {

@@ -110,6 +110,18 @@ test("nobody is added while a voter is down (R19)", () => {
   assert.ok(holds.some((hold) => hold.code === "JoinAwaitsVoters"));
 });
 
+for (const version of ["3.5.35", "3.6.16"])
+  test(`a newcomer whose Pod or volume is refused is not added to etcd, where it would never start (H16, etcd ${version})`, () => {
+    const recorded = passes(edit(healthy({ version }), { replicas: 4 }), 1);
+    for (const reason of ["PodRefused", "ObjectRefused"] as const) {
+      const workload = { state: "absent", notMade: { reason, message: "exceeded quota" } } as const;
+      const { act, holds } = decide(change(recorded, "demo-4", { workload }));
+      assert.equal(act, undefined);
+      assert.ok(holds.some((hold) => hold.code === `Join${reason}`));
+    }
+    assert.equal(decide(recorded).act?.action.kind, "AddLearner");
+  });
+
 test("below 3.6 a second learner waits for the first, whoever recorded it (H1)", () => {
   const permitted = passes(edit(healthy({ version: "3.5.35" }), { replicas: 4 }), 3);
   const world = passes(settle(permitted), 1);

@@ -4,16 +4,18 @@
  * the former serves. So no list goes stale before its member starts, and none names a member that never
  * started, for whose name etcd would ask for 30 s where names come with Pods (H7).
  */
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { foreignMembers, foreignOf } from "../assess/foreign.ts";
 import type { InitialPeer } from "../record.ts";
 import { downgradeTarget } from "../assess/downgrade-target.ts";
 import { sortPeers } from "../template/template.ts";
-import { sameContent } from "../hash.ts";
+import { sameContent } from "../template/hash.ts";
+import { exitOf } from "../assess/exit-causes.ts";
 import { awaitVolume } from "../assess/newcomer.ts";
+import { newcomersBlocked } from "../assess/unmade.ts";
 import { batchIsOpen, hasRoomForLearner } from "../assess/size.ts";
 import { peerURLOf } from "../config/flags.ts";
 import { namesOf, unhealthyVoters, type MemberView, type View } from "../view.ts";
@@ -58,6 +60,9 @@ function addLearner(view: View, joiner: MemberView): Outcome {
     }
     return hold(HOLDS.joinsAndDisruptions, "JoinAwaitsLearner", { member: joiner.name });
   }
+  // It would never start, and on 3.5 it would have the only place for a learner (H16).
+  const blocked = newcomersBlocked(view);
+  if (blocked) return blocked;
   return act(
     "join",
     "LearnerAdded",
@@ -76,8 +81,7 @@ function startJoiner(view: View, joiner: MemberView): readonly Outcome[] {
   // Another change of membership made its list stale before it started: it would exit for ever (H7).
   const peers = currentPeers(view);
   const stale = !sameContent(sortPeers(record.initialCluster), peers);
-  const unstarted =
-    entry?.name === "" || (workload.state === "exited" && workload.cause === "member-list-mismatch");
+  const unstarted = entry?.name === "" || exitOf(joiner)?.cure === "peers";
   if (stale && unstarted) {
     return [
       act(

@@ -4,9 +4,9 @@
  * intent in the record (`leaving`) is what makes the next pass go on with it (H10).
  */
 import { CAUSES } from "../messages/causes.ts";
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { ordinalOf } from "../record.ts";
@@ -71,9 +71,10 @@ function finishRemoval(view: View, member: MemberView): readonly Outcome[] {
     }
     if (clearance.next === "wait") {
       const { where, until } = clearance;
-      const told = { member: member.name, where };
+      const params = { member: member.name, where };
       return [
-        remember(view, member) ?? hold(HOLDS.nothing, "DataBeingDeleted", told, { unfinished: true, until }),
+        remember(view, member) ??
+          hold(HOLDS.nothing, "DataBeingDeleted", params, { unfinished: true, until }),
       ];
     }
     if (clearance.next === "leave") {

@@ -8,14 +8,16 @@
  * restored copy, and nobody needs the file twice. Until the cluster was seen, another recipe begins anew as well.
  */
 import type { Restore, RestoreFault, RestoreRecipe } from "../../api/bootstrap.ts";
+import { settleBump } from "../../api/restore-values.ts";
 import type { StoreKind } from "../../api/stores.ts";
-import { exitOf } from "../assess/exit-causes.ts";
+import { exitOf, meaningOf } from "../assess/exit-causes.ts";
 import { awaitVolume, noAddress, offer } from "../assess/newcomer.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
+import { bootPoint, pointState } from "../assess/restore-point.ts";
 import type { Obstacle } from "../messages/boot.ts";
-import { act, hold, holdFor, update } from "../outcome.ts";
+import { act, hold, holdFor, update } from "../steps/outcome.ts";
 import type { NewMemberRecord, Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { memberName, ordinalOf, restoreHash, type MemberTemplate } from "../record.ts";
 import { targetOf } from "../template/target.ts";
@@ -29,19 +31,19 @@ export const firstBoot: Rule = (view) => {
   if (founders.length === 0) return begin(view);
 
   // The others may serve already, and only we do not see it: then this life has begun (H16).
-  const mayBeginAnew = hiddenQuorum(view).length === 0;
+  const mayBeginAgain = hiddenQuorum(view).length === 0;
   const lost = founders.filter(hasLostItsVolume);
-  if (lost.length > 0 && mayBeginAnew) {
+  if (lost.length > 0 && mayBeginAgain) {
     return [foundAgain(view, "FounderLostVolume", lost)];
   }
   const wanted = restoreHash(askedOf(view));
   const outdated = founders.filter(({ record }) => restoreHash(record.restore) !== wanted);
-  if (outdated.length > 0 && mayBeginAnew) return [foundAgain(view, "RestoreEdited", outdated)];
+  if (outdated.length > 0 && mayBeginAgain) return [foundAgain(view, "RestoreEdited", outdated)];
   const { template } = targetOf(view);
   const waiting = founders.filter(({ record, volume }) => !record.volumeUID && volume.state !== "ready");
   if (
     template &&
-    mayBeginAnew &&
+    mayBeginAgain &&
     waiting.some(({ record }) => transition(record.template, template, { hasData: false }) === "swap")
   ) {
     return [foundAgain(view, "FounderAwaitsOldVolume", waiting)];
@@ -74,7 +76,7 @@ function askedOf({ spec, observation }: View): Restore | undefined {
 /** Why a founder that starts from a snapshot has not started. */
 function restoreOf(view: View, { name: member, record, workload }: MemberView): Outcome[] {
   if (record.restore === undefined) return [];
-  if (workload.state === "exited" && workload.cause === "restore-failed") {
+  if (workload.state === "exited" && meaningOf(workload.cause).cure === "snapshot") {
     const { restore: fault = "failed", detail: why } = workload;
     const { recovered } = view.observation.cluster.marks;
     const field = recovered ? sourceOf(recovered.restore) : fieldOf(fault, record.restore);
@@ -100,10 +102,15 @@ function sourceOf({ source: { file, pvc } }: RestoreRecipe): string {
   return pvc ? `${pvc.path} on the volume of ${pvc.claimName}` : (file?.path ?? "the snapshot");
 }
 
+/** What does not fit the cluster, whichever way the snapshot is named. */
+const OF_CLUSTER: ReadonlySet<RestoreFault> = new Set(["version", "space", "quota"]);
+
 /** The field of the spec that a person has to look at. */
-function fieldOf(fault: RestoreFault, { source, snapshot }: RestoreRecipe): string {
+function fieldOf(fault: RestoreFault, { source, snapshot, pointInTime }: RestoreRecipe): string {
   const restore = "spec.bootstrap.restore";
-  if (snapshot !== undefined && fault !== "version" && fault !== "space") return `${restore}.snapshot`;
+  const isOfSnapshot = !OF_CLUSTER.has(fault);
+  if (pointInTime && isOfSnapshot) return `${restore}.pointInTime`;
+  if (snapshot !== undefined && isOfSnapshot) return `${restore}.snapshot`;
   const stores = Object.keys(NAMED_BY) as StoreKind[];
   const store = stores.find((one) => source[one] !== undefined) ?? "file";
   switch (fault) {
@@ -119,6 +126,8 @@ function fieldOf(fault: RestoreFault, { source, snapshot }: RestoreRecipe): stri
       return "spec.version";
     case "space":
       return "spec.storage.size";
+    case "quota":
+      return "spec.options.quotaBackendBytes";
     default:
       return `${restore}.source`;
   }
@@ -193,8 +202,9 @@ function begin(view: View): readonly Outcome[] {
   const isOfSpec = asked !== undefined && asked === view.spec.bootstrap?.restore;
   if (isOfSpec && restoreRefused)
     return [hold(HOLDS.everything, "RestoreRefused", restoreRefused, { until: view.now + ASKED_AGAIN_MS })];
-  const restore = asked && recipeOf(asked, restoreFrom);
+  const restore = asked && (pointOf(view, asked) ?? recipeOf(asked, restoreFrom));
   if (asked && !restore) return [hold(HOLDS.everything, "RestoreRefused", NO_RECIPE)];
+  if (restore && isOutcome(restore)) return [restore];
   const founders = restore ? 1 : view.spec.replicas;
   const ordinals = Array.from({ length: founders }, (_, i) => view.nextOrdinal + i);
   const plan = ordinals.flatMap((ordinal) => {
@@ -204,7 +214,9 @@ function begin(view: View): readonly Outcome[] {
   });
   const [first] = ordinals;
   if (first === undefined || !template || plan.length < ordinals.length) return [noAddress()];
-  return [create(view, first, template, plan, restore)];
+  return [
+    create(view, first, template, plan, restore && { ...restore, ...(isOfSpec && { fitsQuota: true }) }),
+  ];
 }
 
 /** A snapshot that is being taken may be there soon, and nothing else tells. */
@@ -214,6 +226,30 @@ const NO_RECIPE = {
   field: "spec.bootstrap.restore.snapshot",
   message: "there are no EtcdSnapshots here: name a source",
 };
+
+function isOutcome(found: RestoreRecipe | Outcome): found is Outcome {
+  return "hold" in found || "act" in found;
+}
+
+/** A point in time is built before anybody starts from it. */
+function pointOf(view: View, asked: Restore): RestoreRecipe | Outcome | undefined {
+  const point = asked.source === undefined ? bootPoint(view) : undefined;
+  if (!point) return undefined;
+  const state = pointState(view, point);
+  const field = "spec.bootstrap.restore.pointInTime";
+  switch (state.is) {
+    case "built":
+      return { ...asked, ...state.recipe };
+    case "refused": {
+      const params = { field, message: state.message };
+      return hold(HOLDS.everything, "RestoreRefused", params, { until: view.now + ASKED_AGAIN_MS });
+    }
+    case "failed":
+      return hold(HOLDS.everything, "PointNotBuilt", { field, snapshot: state.name, why: state.why });
+    default:
+      return hold(HOLDS.everything, "PointAwaited", { snapshot: state.name, why: state.why });
+  }
+}
 
 function recipeOf(asked: Restore, known: RestoreRecipe | undefined): RestoreRecipe | undefined {
   const { source } = asked;
@@ -242,7 +278,7 @@ function create(
     joined: false,
     run: true,
     template,
-    ...(restore && { restore }),
+    ...(restore && { restore: settleBump(restore, view.now) }),
   };
   const why = { member: name, count: plan.length, restored: restore !== undefined };
   return act("join", "FounderCreated", why, { kind: "CreateMember", member: name, record });

@@ -1,10 +1,11 @@
 /**
  * `replicas: 0` is hibernation, never a scale-in: every member stops and every copy is kept. Waking starts
  * all recorded members at their recorded version and options, whatever the spec says by now (H5); rolls
- * and scaling come after there is quorum again.
+ * and scaling come after there is quorum again. A CA that has expired is replaced while nothing runs.
  */
-import { act, hold, update } from "../outcome.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { replacements } from "../assess/expired-authority.ts";
+import { act, hold, update } from "../steps/outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { namesOf } from "../view.ts";
 
@@ -24,6 +25,11 @@ const sleep: Rule = (view) => {
   const stopping = view.members.filter(({ workload }) => workload.state === "stopping");
   if (stopping.length > 0) {
     return [hold(HOLDS.everything, "WaitingForStop", { members: namesOf(stopping) })];
+  }
+  const [expired] = replacements(view);
+  if (expired) {
+    const { plane, expiredAt, action } = expired;
+    return [act("life", "AuthorityReplacedAsleep", { plane, expiredAt }, action)];
   }
   return [hold(HOLDS.everything, "ClusterHibernated", { count: view.members.length })];
 };

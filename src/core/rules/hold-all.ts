@@ -3,10 +3,10 @@
  * of our name that is somebody else's. Status stays truthful, since it is written on every pass.
  */
 import type { Outcome, StepClass } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import type { Clash } from "../observation.ts";
-import { hold } from "../outcome.ts";
+import { hold } from "../steps/outcome.ts";
 import type { View } from "../view.ts";
 
 export const holdAll: Rule = (view) => {

@@ -3,8 +3,8 @@
  * log, which is loose on a long one, so the applied index is compared too (R18). One voter change at a
  * time, and only while every voter is healthy (I2).
  */
-import { act, hold } from "../outcome.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { act, hold } from "../steps/outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { closeEnough } from "../assess/learner-lag.ts";
 import { survivesPromotion } from "../quorum.ts";

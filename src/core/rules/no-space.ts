@@ -5,9 +5,9 @@
  * it, so that it is rolled out first.
  */
 import { bytesOf, quotaOf } from "../../api/quantity.ts";
-import { act, hold } from "../outcome.ts";
+import { act, hold } from "../steps/outcome.ts";
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { runningQuota } from "../assess/quota.ts";
 import { followersFirst, type MemberView, type View } from "../view.ts";

@@ -5,7 +5,7 @@ import type { Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { why } from "../status/why.ts";
 import { NOW, edit, exited, healthy, run } from "../testing/cluster.ts";
-import { asking, outcomeOf, statusOf, stepsOf, toldOf } from "../testing/operations.ts";
+import { asking, outcomeOf, statusOf, stepsOf, reportedStatus } from "../testing/operations.ts";
 import { says } from "../testing/says.ts";
 import { operations } from "./operations.ts";
 
@@ -59,7 +59,7 @@ test("one runs at a time, in the order of creation", () => {
     "compact to revision 100",
     "succeed operation second",
   ]);
-  assert.equal(toldOf(two, "second"), "Pending Queued");
+  assert.equal(reportedStatus(two, "second"), "Pending Queued");
 });
 
 test("one that runs is not overtaken by one that was created in the same second and comes first by name", () => {
@@ -89,7 +89,7 @@ test("healing comes first, and the operation is told what it waits for", () => {
   const { act, heldBack } = decide(down);
   assert.equal(act, undefined);
   assert.ok(heldBack.some(({ rule }) => rule === "operations"));
-  assert.equal(toldOf(down), "Pending MemberUnhealthy");
+  assert.equal(reportedStatus(down), "Pending MemberUnhealthy");
 });
 
 test("it comes before a change of the spec, and keeps rollouts away while it runs", () => {
@@ -105,12 +105,12 @@ test("while paused, hibernated or without quorum it waits, and says why", () => 
   const asked = asking(aged, { kind: "restart" });
   const paused = edit(asked, { paused: true });
   assert.equal(decide(paused).act, undefined);
-  assert.equal(toldOf(paused), "Pending Paused");
+  assert.equal(reportedStatus(paused), "Pending Paused");
   const asleep = run(edit(aged, { replicas: 0 }));
-  assert.equal(toldOf(asking(asleep, { kind: "restart" })), "Pending Hibernated");
+  assert.equal(reportedStatus(asking(asleep, { kind: "restart" })), "Pending Hibernated");
   const lost = asking(exited(exited(aged, "demo-2"), "demo-3"), { kind: "restart" });
   assert.equal(decide(lost).act, undefined);
-  assert.equal(toldOf(lost), "Pending Waking");
+  assert.equal(reportedStatus(lost), "Pending Waking");
   const awake = edit({ ...asleep, operations: asked.operations }, { replicas: 3 });
   assert.equal(outcomeOf(awake).phase, "Succeeded");
 });
@@ -120,30 +120,30 @@ test("a cluster that is being deleted rejects what is pending and ends what runs
     const asked = asking(world, { kind: "restart" }, { status: { ...(phase && { phase }) } });
     return { ...asked, cluster: { ...asked.cluster, deleting: true } };
   };
-  assert.equal(toldOf(deleting(undefined)), "Rejected ClusterDeleted");
-  assert.equal(toldOf(deleting("Running")), "Failed ClusterDeleted");
+  assert.equal(reportedStatus(deleting(undefined)), "Rejected ClusterDeleted");
+  assert.equal(reportedStatus(deleting("Running")), "Failed ClusterDeleted");
 });
 
 test("a controller that lost its lease writes nothing", () => {
   const asked = asking(world, move);
   const fenced = { ...asked, platform: { ...asked.platform, fenced: true } };
   assert.equal(decide(fenced).act, undefined);
-  assert.equal(toldOf(fenced), "nothing");
+  assert.equal(reportedStatus(fenced), "nothing");
 });
 
 test("nothing is told twice in the same words", () => {
   const paused = edit(asking(world, move), { paused: true });
-  const [told] = paused.operations;
-  assert.ok(told);
+  const [reported] = paused.operations;
+  assert.ok(reported);
   const status = {
     phase: "Pending",
     reason: "Paused",
     message:
       "Spec.paused is true, so nothing is changed and failed members are not replaced. Set spec.paused to false.",
   } as const;
-  assert.equal(toldOf(paused), "Pending Paused");
-  const before = { ...paused, operations: [{ ...told, status }] };
-  const said = toldOf(before);
+  assert.equal(reportedStatus(paused), "Pending Paused");
+  const before = { ...paused, operations: [{ ...reported, status }] };
+  const said = reportedStatus(before);
   assert.ok(said === "nothing" || said === "Pending Paused");
 });
 
@@ -187,14 +187,48 @@ test("a finished one is deleted when its time has come, and not before", () => {
   assert.equal(why(waiting).summary, "Nothing to do: the cluster matches its spec.");
 });
 
+test("when one finished is written and judged by the server's time, whatever our own clock says", () => {
+  for (const aheadMs of [7_200_000, -7_200_000]) {
+    const world_ = {
+      ...asking(world, move, { ttlSecondsAfterFinished: 60 }),
+      now: NOW + aheadMs,
+      serverNow: NOW,
+    };
+    const { completedAt = "" } = outcomeOf(world_);
+    assert.equal(Date.parse(completedAt), NOW);
+    const later = (afterMs: number) => ({
+      ...asking(world, move, { ttlSecondsAfterFinished: 60, status: { phase: "Succeeded", completedAt } }),
+      // Set right meanwhile.
+      now: NOW + afterMs,
+      serverNow: NOW + afterMs,
+    });
+    assert.deepEqual(says(operations, later(59_000)), ["OperationFinished for 1000 ms"]);
+    assert.deepEqual(says(operations, later(60_000)), ["record: delete operation task"]);
+  }
+});
+
+test("one that says that it finishes in the future counts from when it was first seen finished", () => {
+  const at = (finishedSince?: number) => ({
+    ...asking(world, move, {
+      ttlSecondsAfterFinished: 60,
+      status: { phase: "Succeeded", completedAt: new Date(NOW + 7_200_000).toISOString() },
+      ...(finishedSince !== undefined && { finishedSince }),
+    }),
+    now: NOW,
+  });
+  assert.deepEqual(says(operations, at()), ["OperationFinished for 60000 ms"]);
+  assert.deepEqual(says(operations, at(NOW - 30_000)), ["OperationFinished for 30000 ms"]);
+  assert.deepEqual(says(operations, at(NOW - 60_000)), ["record: delete operation task"]);
+});
+
 test("an operation whose status cannot be written keeps neither scaling nor rollouts waiting", () => {
   const unrecorded = { at: NOW, error: "etcdoperations is forbidden" };
   const o = edit(asking(world, move, { unrecorded }), { replicas: 5 });
   const { act, holds } = decide(o);
   assert.equal(act?.rule, "scale-out");
-  const told = holds.find(({ reason }) => reason === "OperationUnrecorded");
-  assert.match(told?.message ?? "", /its status cannot be written \(etcdoperations is forbidden\)/);
-  assert.equal(told?.until, NOW + 60_000);
+  const reported = holds.find(({ reason }) => reason === "OperationUnrecorded");
+  assert.match(reported?.message ?? "", /its status cannot be written \(etcdoperations is forbidden\)/);
+  assert.equal(reported?.until, NOW + 60_000);
   const later = decide({ ...o, now: NOW + 60_000 }).act;
   assert.equal(later?.action.kind === "UpdateOperation" && later.action.purpose, "start");
 });

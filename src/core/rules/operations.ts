@@ -4,15 +4,15 @@
  * dies at any point leaves enough for the next one to continue. Finished ones are deleted when their time has come.
  */
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { OperationFacts } from "../observation.ts";
 import { ended, prepared } from "../operations/endings.ts";
 import type { Progress } from "../operations/handler.ts";
 import { isFinished, writeStatus } from "../operations/status.ts";
 import { currentOf, handlerOf } from "../operations/table.ts";
-import { act, hold } from "../outcome.ts";
+import { act, hold } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
-import type { View } from "../view.ts";
+import { byOurClock, type View } from "../view.ts";
 
 /** A step that etcd rejects so often in a row will not succeed by itself. */
 const MOST_FAILURES = 6;
@@ -62,15 +62,17 @@ function progressed(view: View, operation: OperationFacts, progress: Progress): 
     "record",
     "OperationNoted",
     { operation: operation.name, done: step.message },
-    writeStatus(operation, change, "step", view.now),
+    writeStatus(operation, change, "step", view.serverNow),
   );
 }
 
 /** By the time that the controller wrote; one that cannot be read keeps the operation. */
 function expiry(view: View, operation: OperationFacts): readonly Outcome[] {
   const { name, uid, ttlSecondsAfterFinished: ttl, status, deleting } = operation;
-  const finished = Date.parse(status.completedAt ?? "");
-  if (ttl === undefined || deleting || !isFinished(operation) || Number.isNaN(finished)) return [];
+  const completed = byOurClock(view, Date.parse(status.completedAt ?? ""));
+  if (ttl === undefined || deleting || !isFinished(operation) || Number.isNaN(completed)) return [];
+  // A time to come is of a clock that was wrong: nothing waits for it.
+  const finished = completed > view.now ? (operation.finishedSince ?? view.now) : completed;
   const at = finished + ttl * 1000;
   const aside = setAside(view, operation);
   if (aside) return aside;

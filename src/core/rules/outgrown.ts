@@ -2,7 +2,7 @@
  * A volume that has to become larger and cannot: where volumes do not grow in place, a newcomer on a larger one takes
  * the member's place while it still serves (H6). One at a time, since everything that joins or leaves comes before.
  */
-import { act, update } from "../outcome.ts";
+import { act, update } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 import type { MemberView } from "../view.ts";
 

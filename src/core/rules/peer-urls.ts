@@ -4,7 +4,7 @@
  * keep the connections that they have. Only the scheme is ours to change: where a member is stays for life.
  */
 import { isSamePeer, peerURLOf } from "../config/flags.ts";
-import { act } from "../outcome.ts";
+import { act } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 
 export const peerURLs: Rule = (view) => {

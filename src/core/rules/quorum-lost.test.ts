@@ -6,7 +6,7 @@ import { available, degraded, quorate } from "../status/conditions.ts";
 import { statusOf } from "../status/status.ts";
 import { change, edit, exited, healthy, record } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
-import { EDITED, SILENT, blind } from "../testing/unseen.ts";
+import { EDITED, SILENT, unreachableEtcd } from "../testing/unseen.ts";
 import { viewOf } from "../view.ts";
 import { quorumLost } from "./quorum-lost.ts";
 
@@ -155,7 +155,7 @@ test("a founder that was never seen to serve votes too: with its data, quorum ma
 });
 
 test("members that serve everybody but us get no template, are not stopped and not replaced", () => {
-  for (const o of [blind(), edit(blind(), EDITED)]) {
+  for (const o of [unreachableEtcd(), edit(unreachableEtcd(), EDITED)]) {
     const { act, holds } = decide(o);
     assert.equal(act, undefined);
     assert.deepEqual(
@@ -166,7 +166,7 @@ test("members that serve everybody but us get no template, are not stopped and n
 });
 
 test("the conditions say that nothing is known, and where to look", () => {
-  const view = viewOf(blind());
+  const view = viewOf(unreachableEtcd());
   for (const verdict of [quorate(view), available(view), degraded(view, [])]) {
     assert.deepEqual([verdict.status, verdict.reason], ["Unknown", "EtcdUnreachable"]);
     assert.match(
@@ -174,12 +174,12 @@ test("the conditions say that nothing is known, and where to look", () => {
       /cannot reach etcd on demo-1, demo-2, demo-3 \(connection timed out\), but their etcd containers are ready; nothing is changed until it can be reached\. Check .*NetworkPolicy/,
     );
   }
-  assert.equal(statusOf(blind(), decide(blind()), undefined).readyReplicas, 3);
+  assert.equal(statusOf(unreachableEtcd(), decide(unreachableEtcd()), undefined).readyReplicas, 3);
 });
 
 test("the advice follows the kind of the failure", () => {
   const advice = (answer: MemberFacts["answer"]) => {
-    const [outcome] = quorumLost(viewOf(blind(healthy(), true, { answer })));
+    const [outcome] = quorumLost(viewOf(unreachableEtcd(healthy(), true, { answer })));
     return outcome && "hold" in outcome ? outcome.hold.next : "";
   };
   assert.match(advice({ ...SILENT, cause: "certificate" }) ?? "", /certificate.*approve=restart-demo-1/);
@@ -191,9 +191,9 @@ test("the advice follows the kind of the failure", () => {
 });
 
 test("a quorum that is not even said to be there is lost, not hidden", () => {
-  let world = blind();
+  let world = unreachableEtcd();
   world = exited(exited(world, "demo-1", "unknown"), "demo-2", "unknown");
   assert.deepEqual(says(quorumLost, world), ["Waking"]);
   assert.equal(quorate(viewOf(world)).status, "False");
-  assert.deepEqual(says(quorumLost, blind(healthy(), false)), ["Waking"], "not one is ready");
+  assert.deepEqual(says(quorumLost, unreachableEtcd(healthy(), false)), ["Waking"], "not one is ready");
 });

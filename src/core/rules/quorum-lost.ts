@@ -5,12 +5,13 @@
 import { acceptingWord, approvable } from "../assess/approvals.ts";
 import type { Loss } from "../messages/approvals.ts";
 import type { SilentNodes, Unread } from "../messages/reading.ts";
-import { isAutomatic, manualBecause } from "../assess/automatic-recovery.ts";
+import { automaticChoice, isAutomatic } from "../assess/automatic-recovery.ts";
 import { isWithoutData } from "../assess/lost-data.ts";
 import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
+import { preferredInstead } from "../assess/recovery-alternative.ts";
 import { recoveryPlan } from "../assess/recovery-plan.ts";
-import { hold } from "../outcome.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { hold } from "../steps/outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { quorum } from "../quorum.ts";
 import { isOrWasVoter, namesOf, type MemberView, type View } from "../view.ts";
@@ -42,10 +43,13 @@ export const quorumLost: Rule = (view) => {
   if (plan || healthy.length + coming.length < needed) {
     const away = plan?.members.flatMap(({ member, unreachable: is }) => (is ? [member] : [])) ?? [];
     const left = size - gone.length - away.length;
+    const choice = plan && isAutomatic(view) ? automaticChoice(view, plan) : undefined;
+    const instead = plan && preferredInstead(view, plan);
     const recovery = plan && {
       survivor: plan.survivor.name,
+      ...(instead && { instead: { is: instead.is, name: instead.name } }),
       approval: approvable(view.observation, plan.hash),
-      manual: isAutomatic(view) ? manualBecause(view, plan) : undefined,
+      manual: choice && "manual" in choice ? choice.manual : undefined,
     };
     const lost = {
       gone: namesOf(gone),

@@ -1,18 +1,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
-import type { Observation } from "../observation.ts";
+import type { Observation, OperationFacts } from "../observation.ts";
 import { change, edit, exited } from "../testing/cluster.ts";
+import { recoveryOf } from "../status/recovery.ts";
 import { operationOf } from "../testing/operations.ts";
-import { ending, goneFor, hash, holding, next, planOf, task, until, world } from "../testing/quorum-loss.ts";
+import {
+  automatic,
+  ending,
+  goneFor,
+  hash,
+  holding,
+  next,
+  planOf,
+  preferring,
+  task,
+  until,
+  world,
+} from "../testing/quorum-loss.ts";
+import { scheduleNamed } from "../testing/snapshots.ts";
+import { viewOf } from "../view.ts";
 
 const MINUTE_MS = 60_000;
-
-/** The data of both has been gone for longer than repair.memberLostAfter, and the survivor has all that was seen. */
-function automatic(spec: object = {}): Observation {
-  const down = goneFor(edit(world, { recovery: { quorumLoss: "Automatic", ...spec } }), 6 * MINUTE_MS);
-  return { ...down, etcd: { ...down.etcd, highestRevision: 80 } };
-}
 
 const remedy = (observation: Observation) => decide(observation).holds.at(-1)?.next ?? "";
 
@@ -139,4 +148,68 @@ test("not twice within an hour, however the first one ended, and not beside a pe
   assert.equal(next({ ...forgotten, cluster }), "nothing", "also when the operation was deleted");
   const wrong = operationOf({ kind: "recoverQuorum", approve: "0123456789abcdef" }, { name: "mine" });
   assert.deepEqual(ending({ ...automatic(), operations: [wrong] }), ["Rejected", "PlanChanged"]);
+});
+
+test("a snapshot that the spec prefers is approved, as the alternative to this very plan", () => {
+  const { act } = decide(preferring());
+  assert.ok(act?.action.kind === "CreateOperation");
+  const { restore, operation, approve } = act.action;
+  assert.deepEqual(restore, { snapshot: "nightly-1", recovery: planOf(preferring())?.hash });
+  assert.match(operation, /^demo-auto-[0-9a-f]{16}-1$/);
+  assert.equal(approve, recoveryOf(viewOf(preferring()))?.snapshot?.plan);
+  assert.match(act.message, /approving the restore of EtcdSnapshot nightly-1, with revision 78/);
+  const survivor = decide(preferring({}, { prefer: "Survivor" })).act;
+  assert.ok(survivor?.action.kind === "CreateOperation");
+  assert.equal(survivor.action.restore, undefined);
+});
+
+test("one that was not verified, lacks too much or is of another version is left to a person, and the survivor is taken", () => {
+  for (const change of [
+    { verifiedAt: undefined },
+    { revision: 70 },
+    { etcdVersion: "3.5.21" },
+    { clusterID: "abc" },
+  ]) {
+    const { act } = decide(preferring(change));
+    assert.ok(act?.action.kind === "CreateOperation", JSON.stringify(change));
+    assert.equal(act.action.restore, undefined, JSON.stringify(change));
+  }
+  const doubtful = change(preferring(), "demo-3", { forgot: { evidence: "revision 1", seenRevision: 90 } });
+  assert.equal(next(doubtful), "nothing", "what is proven counts for both");
+});
+
+test("what failed once is not tried again: then the survivor is taken", () => {
+  const at = new Date(world.now - 90 * MINUTE_MS).toISOString();
+  const observation = preferring();
+  const recovery = planOf(observation)?.hash ?? "";
+  const restore = { kind: "restore", snapshot: "nightly-1", recovery, approve: hash } as const;
+  const failed = (completedAt: string) =>
+    operationOf(restore, { name: `demo-auto-${recovery}-1`, status: { phase: "Failed", completedAt } });
+  const noted = (operation: OperationFacts) => {
+    const steps = [{ at, message: "fetched" }];
+    return { ...operation, status: { ...operation.status, steps } };
+  };
+  const { act } = decide({ ...observation, operations: [noted(failed(at))] });
+  assert.ok(act?.action.kind === "CreateOperation");
+  assert.deepEqual([act.action.operation, act.action.restore], [`demo-auto-${recovery}-2`, undefined]);
+  const recent = failed(new Date(world.now - MINUTE_MS).toISOString());
+  const within = (operation: OperationFacts) => next({ ...observation, operations: [operation] });
+  assert.equal(within(noted(recent)), "nothing", "and not within the hour");
+  assert.match(within(recent), /^create operation .*-2$/, "but at once, if no member can have been stopped");
+  const other = { ...recent, task: { ...restore, recovery: "0123456789abcdef" } };
+  assert.equal(within(other), "nothing", "one for another plan counts");
+});
+
+test("what was recorded beyond the newest snapshot is taken before it, and is built first", () => {
+  const observation = preferring();
+  const clusterID = observation.cluster.marks.established?.clusterID;
+  const incremental = { clusterID, revision: 80, reason: "Following", message: "It records." };
+  const schedule = scheduleNamed("nightly", { spec: { incremental: {} }, status: { incremental } });
+  const snapshots = { snapshots: observation.snapshots?.snapshots ?? [], schedules: [schedule] };
+  const { act } = decide({ ...observation, snapshots });
+  assert.ok(act?.action.kind === "CreateOperation");
+  const pointInTime = { revision: 80, clusterID, schedule: "nightly" };
+  assert.deepEqual(act.action.restore, { pointInTime, recovery: planOf(observation)?.hash });
+  const { preferred, pointInTime: told } = recoveryOf(viewOf({ ...observation, snapshots })) ?? {};
+  assert.deepEqual([preferred, told?.plan], ["PointInTime", act.action.approve]);
 });

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { revisionFloor } from "../../api/restore-values.ts";
 import { decide } from "../decide.ts";
+import type { Observation } from "../observation.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
 import { change, edit, exited, healthy, record } from "../testing/cluster.ts";
 import { asking, operationOf, statusOf } from "../testing/operations.ts";
@@ -33,6 +35,33 @@ test("the plan takes the member whose log knows most: the term before the index"
   );
   const { list: _nobody, ...etcd } = two.etcd;
   assert.equal(planOf({ ...two, etcd })?.survivor.name, "demo-2");
+});
+
+test("the plan says from how long before the loss, where a read through quorum told what the survivor has", () => {
+  const goneAt = world.members.find((facts) => facts.record.name === "demo-2")?.goneSince ?? 0;
+  const withLooks = (...looks: readonly (readonly [number, number])[]) => ({
+    ...world,
+    etcd: {
+      ...world.etcd,
+      revisionLooks: looks.map(([revision, before]) => ({ revision, at: goneAt - before })),
+    },
+  });
+  const told = (observation: Observation) =>
+    clusterStatus(observation, decide(observation), undefined).recovery;
+  // It has revision 80 for certain: what is above it was written after the look that told 80.
+  const known = told(withLooks([70, 60_000], [80, 20_100], [95, 5_000]));
+  assert.equal(known?.lostSeconds, 21);
+  assert.match(
+    known?.message ?? "",
+    /that were seen, and none of them was older than 21s when quorum was lost/,
+  );
+  for (const unknown of [world, withLooks(), withLooks([95, 5_000])]) {
+    assert.equal(told(unknown)?.lostSeconds, undefined);
+    assert.doesNotMatch(told(unknown)?.message ?? "", /older/);
+  }
+  const seen = withLooks([79, 20_000]);
+  const members = seen.members.map(({ goneSince: _unseen, ...facts }) => facts);
+  assert.equal(told({ ...seen, members })?.lostSeconds, undefined, "nobody saw when quorum was lost");
 });
 
 test("the plan says what would be lost, in the status with its hash", () => {
@@ -170,7 +199,7 @@ test("a founder of the new life that loses its volume is founded again from the 
   };
   const { act } = decide(third);
   assert.ok(act?.action.kind === "CreateMember", JSON.stringify(decide(third)));
-  assert.deepEqual(act.action.record.restore, recovered.restore);
+  assert.deepEqual(act.action.record.restore, { ...recovered.restore, raiseTo: revisionFloor(third.now) });
 });
 
 test("a spec that asks for another minor version is rejected before anything is stopped", () => {

@@ -9,16 +9,16 @@ import { isAutomatic } from "../assess/automatic-recovery.ts";
 import { recoveryPlan, settledFor, type RecoveryPlan } from "../assess/recovery-plan.ts";
 import { wrongVersion } from "../assess/recovery-version.ts";
 import { hasLostItsData } from "../assess/lost-data.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import { outOfService } from "../messages/reading.ts";
 import type { OperationFacts, RescueFacts } from "../observation.ts";
 import { ended, started } from "../operations/endings.ts";
 import type { Ending } from "../operations/handler.ts";
 import { isFinished } from "../operations/status.ts";
 import type { TaskOf } from "../operations/task.ts";
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
-import { names, namesOf, type MemberView, type View } from "../view.ts";
+import { byOurClock, names, namesOf, type MemberView, type View } from "../view.ts";
 
 /** A copy that cannot be made, or that etcd does not start from, so often in a row. */
 const MOST_FAILURES = 3;
@@ -90,7 +90,7 @@ function failure(view: View, recovery: Recovery): Ending | undefined {
   const { lostNode = "its node" } = rescue;
   return {
     reason: "StepFailed",
-    message: `${lostNode}, where a snapshot of the survivor's data was being made, does not answer; no data was changed. Bring it back, or, if it is switched off, run ${outOfService([lostNode])}; then approve the plan of that time`,
+    message: `${lostNode}, where a snapshot of the survivor's data was being made, does not answer; no data was changed. Bring it back, or, if it is switched off, run ${outOfService([lostNode])}; then approve the current plan`,
   };
 }
 
@@ -111,7 +111,7 @@ function whyNot(view: View, { task }: Recovery, plan: RecoveryPlan | undefined):
   if (plan)
     return {
       reason: "PlanChanged",
-      message: `the approved plan is ${task.approve}, and the present one is ${plan.hash}: look at it again, and approve that`,
+      message: `the approved plan is ${task.approve}, and the present one is ${plan.hash}: review it, and approve that`,
     };
   return view.staying.every(hasLostItsData)
     ? {
@@ -176,7 +176,7 @@ function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
           survivor: survivor.name,
           revision,
           at: view.now,
-          restore: { source, checksum: sha256 },
+          restore: { source, checksum: sha256, revision },
           ...(node !== undefined && { node }),
         },
       },
@@ -230,8 +230,8 @@ function late(view: View, recovery: Recovery): Outcome | undefined {
   return ended(view, recovery, "fail", { reason: "StepFailed", message });
 }
 
-function isOverdue({ now }: View, { status }: Recovery): boolean {
-  return now - Date.parse(status.startedAt ?? "") > LONGEST_MS;
+function isOverdue(view: View, { status }: Recovery): boolean {
+  return view.now - byOurClock(view, Date.parse(status.startedAt ?? "")) > LONGEST_MS;
 }
 
 function sayNodes(members: readonly MemberView[]): string {

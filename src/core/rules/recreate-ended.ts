@@ -4,8 +4,8 @@
  * stays as it is until it is replaced (H4).
  */
 import { meaningOf } from "../assess/exit-causes.ts";
-import { HOLDS } from "../hold-classes.ts";
-import { act, hold } from "../outcome.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import { act, hold } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 import type { MemberView } from "../view.ts";
 

@@ -4,7 +4,7 @@
  * told as an event, and changes nothing else; without such a CA the refusal is told with the way out.
  */
 import { causeOf } from "../assess/reach.ts";
-import { act } from "../outcome.ts";
+import { act } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 
 export const regainAccess: Rule = ({ observation, members, established, hasQuorum }) => {

@@ -19,6 +19,25 @@ test("a killed member is waited for, and holds only what needs every voter", () 
   assert.ok(!holds[0]?.classes.includes("shrink") && !holds[0]?.classes.includes("heal"));
 });
 
+test("a member that serves although its Pod is being deleted is not replaced, however long (H16)", () => {
+  const ending = (workload: object, o = healthy()) =>
+    change({ ...o, now: NOW + 60 * MINUTE }, "demo-2", {
+      workload: { state: "stopping", since: NOW, overdue: true, ...workload },
+      unhealthySince: NOW,
+    } as Partial<MemberFacts>);
+  for (const workload of [{ lostNode: "node-2" }, {}]) {
+    const { act, holds } = decide(ending(workload));
+    assert.equal(act, undefined);
+    const [hold] = holds.filter(({ code }) => code === "ServesWhileEnding");
+    assert.equal(hold?.reason, "MemberUnhealthy");
+    assert.ok(hold.next);
+  }
+  const silent = change(ending({ lostNode: "node-2" }), "demo-2", {
+    answer: { reachable: false, error: "" },
+  });
+  assert.equal(decide(silent).act?.rule, "replace-broken");
+});
+
 test("certain loss is acted on at once", () => {
   const cases = {
     "it lost its data": exited(healthy(), "demo-2", "data-missing"),

@@ -11,12 +11,13 @@ import {
   isApprovalGiven,
   unreachable,
 } from "../assess/out-of-reach.ts";
+import { expiredPlanes } from "../assess/expired-authority.ts";
 import { CAUSES } from "../messages/causes.ts";
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { Outcome, StepClass } from "../action.ts";
-import { meaningOf } from "../assess/exit-causes.ts";
+import { exitOf, meaningOf } from "../assess/exit-causes.ts";
 import type { ExitCause } from "../observation.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { troubleOf } from "../assess/trouble.ts";
@@ -36,6 +37,8 @@ const LOST_FOR_GOOD: Partial<Record<ExitCause, string>> = {
 
 export const replaceBroken: Rule = (view) => {
   if (!view.established) return [];
+  // No process that starts is accepted by others then: that it does not serve says nothing of it, and nobody could follow it.
+  if (expiredPlanes(view).length > 0) return [];
   const outcomes: Outcome[] = [];
   for (const member of view.staying) {
     const fault = faultOf(view, member);
@@ -53,6 +56,8 @@ interface Fault {
   readonly kept?: boolean;
   /** Only we do not see it. */
   readonly unseen?: boolean;
+  /** Kubernetes ends its Pod, and its node does not hear of it. */
+  readonly serving?: boolean;
   /** It has no workload, and that is ours to make: no time that passes makes it lost (H16). */
   readonly unmade?: boolean;
   /** Certain faults are acted on at once, by the number of replacements left; others waited their time already. */
@@ -74,7 +79,7 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
   if (workload.state === "exited" && meaningOf(workload.cause).cure === "replacement")
     return { cause: LOST_FOR_GOOD[workload.cause] ?? workload.detail };
   // A copy of a voter may be the good one: rule corrupt finds out, and replaces whoever is the odd one (R33).
-  if (workload.state === "exited" && workload.cause === "data-differs")
+  if (exitOf(member)?.cure === "comparison")
     return isOrWasVoter(view, member) ? undefined : { cause: CAUSES.differsFromPeer };
   // It must not vote on without its memory; where a quorum forgot, there is none left to remove it by (I4).
   if (member.forgot !== undefined) return { cause: CAUSES.forgot(member.forgot.evidence) };
@@ -92,6 +97,9 @@ function faultOf(view: View, member: MemberView): Fault | undefined {
     if (!view.hasQuorum) return undefined; // Rule quorum-lost tells.
     return isApproved(view, "replace", member) ? { cause: CAUSES.approved } : { cause: "", unseen: true };
   }
+  // That nobody hears of its kubelet is no evidence against a member that answers (H16).
+  if (member.stillServes && workload.state === "stopping" && workload.overdue)
+    return { cause: "", serving: true };
   const since = unhealthySince ?? view.now;
   if (volume.state === "unreachable") {
     const cause = CAUSES.volumeUnreachable(volume.reason);
@@ -126,6 +134,10 @@ function replace(view: View, member: MemberView, fault: Fault): Outcome {
   const classes = waitsForVoters(member);
   if (fault.kept) return hold(classes, "TemplateKept", { member: name, trouble: troubleOf(member) });
   if (fault.unmade) return unmade(member, classes);
+  if (fault.serving) {
+    const node = member.workload.state === "stopping" ? member.workload.lostNode : undefined;
+    return hold(classes, "ServesWhileEnding", { member: name, ...(node !== undefined && { node }) });
+  }
   if (fault.unseen) {
     const about = { unreachable: unreachable([member]), approval: approvalOf(view, "replace", member) };
     return isApprovalGiven(view, "replace", member)

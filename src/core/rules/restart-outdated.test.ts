@@ -4,7 +4,7 @@ import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { change, edit, exited, healthy, leaderOf, run } from "../testing/cluster.ts";
 import { says } from "../testing/says.ts";
-import { EDITED, approved, blind, done, restarted, unseen } from "../testing/unseen.ts";
+import { EDITED, approved, unreachableEtcd, done, restarted, unseen } from "../testing/unseen.ts";
 import { restartOutdated } from "./restart-outdated.ts";
 import { retemplate } from "./retemplate.ts";
 
@@ -122,7 +122,7 @@ test("what lacks only resources waits behind what must restart", () => {
 });
 
 test("a running member is not stopped before the one that restarted ahead of it is back", () => {
-  let world = edit(blind(healthy(), false), EDITED);
+  let world = edit(unreachableEtcd(healthy(), false), EDITED);
   world = done(retemplate, world);
   const { template } = world.members[0]!.record;
   world = change(world, "demo-2", ({ record }) => ({ record: { ...record, template } }));
@@ -132,8 +132,8 @@ test("a running member is not stopped before the one that restarted ahead of it 
   assert.deepEqual(says(restartOutdated, back), ["revert: stop workload demo-2"]);
 });
 
-test("blind, a member is restarted only by approval, and only while enough others are Ready", () => {
-  let world = blind();
+test("while etcd is unreachable, a member is restarted only by approval, and only while enough others are Ready", () => {
+  let world = unreachableEtcd();
   world = change(edit(world, EDITED), "demo-1", ({ record }) => ({
     record: {
       ...record,

@@ -14,9 +14,9 @@ import {
   wellVotersBut,
 } from "../assess/out-of-reach.ts";
 import { CAUSES } from "../messages/causes.ts";
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { survivesRestart } from "../quorum.ts";
 import { isVolatile } from "../template/template.ts";

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { revisionFloor } from "../../api/restore-values.ts";
 import type { Action } from "../action.ts";
 import { restorePlan } from "../assess/restore-plan.ts";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
 import { predict } from "../plan/predict.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
-import { change, edit, exited, healthy, record } from "../testing/cluster.ts";
-import { asking, toldOf } from "../testing/operations.ts";
+import { change, edit, exited, healthy, NOW, record } from "../testing/cluster.ts";
+import { asking, reportedStatus } from "../testing/operations.ts";
 
 const source = { s3: { bucket: "backups", key: "prod/demo.db" } };
 const HIGHEST = 5_000_000_000;
@@ -103,6 +104,8 @@ test("an approved restore fetches the snapshot while all serve, then stops them,
   // Above all that a watcher may have seen, however much older the snapshot is.
   const bump = Number(recovered?.restore.revisionBump);
   assert.ok(FETCHED.revision + bump >= HIGHEST + 1_000_000_000, String(bump));
+  // And above every life that nothing is left of but watchers.
+  assert.ok(FETCHED.revision + bump >= revisionFloor(NOW), String(bump));
 });
 
 test("the revision at its start is in its status: what was ever seen, or what a member answers, if that is more", () => {
@@ -198,12 +201,12 @@ test("from a claim, an EtcdSnapshot or with an etcd that cannot raise revisions,
 });
 
 test("while the cluster is paused or hibernated it is rejected at once: an approval does not wait", () => {
-  assert.equal(toldOf(asking(edit(world, { paused: true }), task)), "Rejected Paused");
-  assert.equal(toldOf(asking(edit(world, { replicas: 0 }), task)), "Rejected Hibernated");
+  assert.equal(reportedStatus(asking(edit(world, { paused: true }), task)), "Rejected Paused");
+  assert.equal(reportedStatus(asking(edit(world, { replicas: 0 }), task)), "Rejected Hibernated");
   const queued = asking(asking(world, { kind: "defragment" }, { ...RUNNING, name: "other" }), task);
-  assert.equal(toldOf(edit(queued, { paused: true })), "Rejected Paused", "not queued either");
+  assert.equal(reportedStatus(edit(queued, { paused: true })), "Rejected Paused", "not queued either");
   const begun = edit(asking(world, task, RUNNING), { paused: true });
-  assert.equal(toldOf(begun), "Running Paused", "one that has started goes on afterwards");
+  assert.equal(reportedStatus(begun), "Running Paused", "one that has started goes on afterwards");
   assert.equal(decide(begun).act, undefined);
 });
 

@@ -6,26 +6,34 @@
  * compaction and never the past (R24).
  */
 import type { RestoreRecipe } from "../../api/bootstrap.ts";
-import { AUTO_BUMP } from "../../api/restore-values.ts";
+import { AUTO_BUMP, revisionFloor } from "../../api/restore-values.ts";
 import type { Outcome } from "../action.ts";
-import { plannedText } from "../assess/restore-plan.ts";
-import { HOLDS } from "../hold-classes.ts";
-import type { FetchedSnapshot, OperationFacts } from "../observation.ts";
+import { FETCHED_WITHIN_MS, isLateInstead } from "../assess/automatic-recovery.ts";
+import { isWithoutData } from "../assess/lost-data.ts";
+import { recoveryPlan } from "../assess/recovery-plan.ts";
+import { fetchedAt } from "../assess/restore-progress.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
+import type { FetchedSnapshot } from "../observation.ts";
 import { ended, prepared } from "../operations/endings.ts";
 import type { Ending } from "../operations/handler.ts";
-import { awaitsFetch, planOf, recipeOf, restore, tooLarge, whyNot } from "../operations/restore.ts";
+import {
+  awaits,
+  restore,
+  aboveQuota,
+  whyNot,
+  whyNotInstead,
+  wishOf,
+  type Restoring,
+  type Wish,
+} from "../operations/restore.ts";
 import { isFinished, writeStatus } from "../operations/status.ts";
 import type { TaskOf } from "../operations/task.ts";
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
-import { names, namesOf, type MemberView, type View } from "../view.ts";
+import { byOurClock, names, namesOf, type MemberView, type View } from "../view.ts";
 
 /** A snapshot that could not be fetched so often in a row. */
 const MOST_FAILURES = 3;
-
-interface Restoring extends OperationFacts {
-  readonly task: TaskOf<"restore">;
-}
 
 export const restoreInPlace: Rule = (view) => {
   const { operations, cluster } = view.observation;
@@ -47,6 +55,8 @@ export const restoreInPlace: Rule = (view) => {
     return [ended(view, other, "fail", { reason: "QuorumRecovered", message })];
   }
   if (open.some(({ status }) => status.phase === "Running")) return [];
+  // It would be rejected for good because of a plan that is only not known at this moment.
+  if (unreadFor(view, waiting).length > 0) return [];
   return [prepared(view, waiting, restore.prepare(view, waiting.task, waiting))];
 };
 
@@ -56,9 +66,9 @@ function advanced(view: View, operation: Restoring): readonly Outcome[] {
   const { fetched, fetch, arrivingVersions } = view.observation.platform;
   if (failures && failures.count >= MOST_FAILURES)
     return fails(unchanged("StepFailed", `failed ${failures.count} times in a row`, failures.error));
-  const recipe = fetchedRecipe(view, task) ?? recipeOf(view, task);
-  if ("reason" in recipe) return fails(unchanged("PlanChanged", recipe.message));
-  const plan = planOf(view, recipe);
+  const wish = wishOf(view, operation, fetchedRecipe(view, task));
+  if ("reason" in wish) return fails(unchanged("PlanChanged", wish.message));
+  const { plan, description, recipe, point } = wish;
   if (plan !== task.approve)
     return fails(
       unchanged(
@@ -66,28 +76,68 @@ function advanced(view: View, operation: Restoring): readonly Outcome[] {
         `the cluster, its spec.version or the snapshot is not what was approved any more: the plan is ${plan} now`,
       ),
     );
-  const wrong = whyNot(view, recipe) ?? (fetched?.plan === plan ? tooLarge(view, fetched) : undefined);
+  const wrong = whyNot(view, wish) ?? (fetched?.plan === plan ? aboveQuota(view, fetched) : undefined);
   if (wrong) return fails(unchanged(wrong.reason, wrong.message));
   const { version } = view.spec;
   const progress = arrivingVersions?.[version];
   if (progress !== undefined) return [hold(HOLDS.everything, "VersionArriving", { version, progress })];
   if (fetched?.plan !== plan) {
+    if (!view.hasQuorum && isLateInstead(view, operation))
+      return fails(
+        unchanged(
+          "StepFailed",
+          `${description} was not fetched within ${FETCHED_WITHIN_MS / 60_000} minutes, while no member served`,
+          whyUnfetched(wish, fetch?.why),
+        ),
+      );
+    if (point?.is === "failed")
+      return fails(unchanged("PointUnavailable", `${description} could not be built`, point.why));
+    if (!recipe) return view.hasQuorum ? [] : [awaits(view, operation)];
     const attempt = fetch?.plan === plan ? fetch : undefined;
-    if (attempt?.state === "running") return view.hasQuorum ? [] : [awaitsFetch(view, operation)];
+    if (attempt?.state === "running") return view.hasQuorum ? [] : [awaits(view, operation)];
     const attempts = attempt?.attempt ?? 0;
     if (attempt && (attempt.definite || attempts >= MOST_FAILURES))
       return fails(unchanged("StepFailed", `failed ${times(attempts)}`, attempt.why));
-    return [fetching(view, operation, { recipe, plan, attempt: attempts + 1 })];
+    return [fetching(view, operation, { ...wish, recipe, attempt: attempts + 1 })];
   }
   const { sha256, revision } = fetched;
+  if (!isStopping(view, operation)) {
+    const unread = unreadFor(view, operation);
+    if (unread.length > 0) return [reads(operation, unread)];
+    const unlike = whyNotInstead(view, task);
+    if (unlike) return fails(unchanged(unlike.reason, unlike.message));
+  }
   // Written before anybody is stopped: the time that they may take counts from no earlier.
   if (fetchedAt(operation) === undefined) {
-    const message = `fetched and checked ${plannedText(recipe)}: revision ${revision}, SHA-256 ${sha256}`;
+    const message = `fetched and checked ${description}: revision ${revision}, SHA-256 ${sha256}`;
     const change = { phase: "Running", reason: "Started", message, step: { message } } as const;
-    const write = writeStatus(operation, change, "step", view.now);
+    const write = writeStatus(operation, change, "step", view.serverNow);
     return [act("record", "OperationNoted", { operation: name, done: message }, write)];
   }
-  return [stopping(view, operation) ?? begins(view, operation, fetched, recipe)];
+  return [stopping(view, operation) ?? begins(view, operation, fetched, description)];
+}
+
+/** Up to the last member that is told to stop, and after that if they have quorum all the same, it can be called off. */
+function isStopping(view: View, operation: Restoring): boolean {
+  if (fetchedAt(operation) === undefined || view.hasQuorum) return false;
+  return view.members.every(({ record }) => !record.run);
+}
+
+/** Whose directories are being read, while it is not known for that reason whether the plan is what was approved. */
+function unreadFor(view: View, { task }: Restoring): readonly MemberView[] {
+  if (task.recovery === undefined || view.hasQuorum || recoveryPlan(view)) return [];
+  const isLost = isWithoutData(view);
+  return view.members.filter((member) => isBeingRead(member) && !isLost(member));
+}
+
+const isBeingRead = ({ directory }: MemberView) => directory === undefined || directory.state === "reading";
+
+/** They are healed meanwhile: that may be what is missing. */
+function reads({ name: operation }: Restoring, unread: readonly MemberView[]): Outcome {
+  const [why] = unread.flatMap(({ directory }) =>
+    directory?.state === "reading" && directory.why !== undefined ? [directory.why] : [],
+  );
+  return hold(HOLDS.allButHealing, "RecoveryReads", { operation, members: namesOf(unread), why });
 }
 
 /** Of an EtcdSnapshot, once it is on the volume: retention may prune it while members stop, and that changes nothing. */
@@ -101,24 +151,22 @@ function unchanged(reason: Ending["reason"], what: string, why?: string): Ending
   return { reason, message: `${what}, and no data was changed${why === undefined ? "" : `: ${why}`}` };
 }
 
-const times = (count: number) => (count === 1 ? "once" : `${count} times in a row`);
-
-/** The only step without a member. */
-function fetchedAt({ status }: OperationFacts): number | undefined {
-  const step = status.steps?.find(({ member }) => member === undefined);
-  return step && Date.parse(step.at);
+function whyUnfetched({ point }: Wish, why: string | undefined): string | undefined {
+  return point?.is === "wanted" || point?.is === "building" ? point.why : why;
 }
+
+const times = (count: number) => (count === 1 ? "once" : `${count} times in a row`);
 
 function fetching(
   { spec }: View,
   { name, uid }: Restoring,
-  { recipe, plan, attempt }: { recipe: RestoreRecipe; plan: string; attempt: number },
+  { recipe, plan, description, attempt }: Wish & { recipe: RestoreRecipe; attempt: number },
 ): Outcome {
   const { source, checksum, encryption } = recipe;
   return act(
     "heal",
     "RestoreFetches",
-    { operation: name, source: plannedText(recipe) },
+    { operation: name, source: description },
     {
       kind: "FetchSnapshot",
       plan,
@@ -146,7 +194,7 @@ function stopping(view: View, operation: Restoring): Outcome | undefined {
   const next = left.find(({ workload }) => workload.state !== "stopping");
   if (next) return act("heal", "RestoreStops", about, { kind: "StopWorkload", member: next.name });
   if (left.length === 0) return undefined;
-  if (view.now - lastStop(left, operation) > LONGEST_STOP_MS) {
+  if (view.now - lastStop(view, left, operation) > LONGEST_STOP_MS) {
     const what = `${names(left)} did not stop within ${LONGEST_STOP_MS / 60_000} minutes`;
     const why =
       "if the node is off, add the taint node.kubernetes.io/out-of-service to it or delete the Node";
@@ -162,24 +210,25 @@ function stopping(view: View, operation: Restoring): Outcome | undefined {
 }
 
 /** The operator may be away for hours between the note and the stops; and who was ending before has its time from the note. */
-function lastStop(left: readonly MemberView[], operation: Restoring): number {
+function lastStop(view: View, left: readonly MemberView[], operation: Restoring): number {
   const stops = left.flatMap(({ workload }) => (workload.state === "stopping" ? [workload.since] : []));
-  return Math.max(fetchedAt(operation) ?? 0, ...stops);
+  return Math.max(byOurClock(view, fetchedAt(operation) ?? 0), ...stops);
 }
 
 function begins(
   view: View,
-  { name, uid, status }: Restoring,
+  { name, uid, status, task }: Restoring,
   { plan, source, node, sha256, revision }: FetchedSnapshot,
-  recipe: RestoreRecipe,
+  description: string,
 ): Outcome {
   const { cluster, etcd } = view.observation;
   const seen = Math.max(status.revision ?? 0, etcd.highestRevision ?? 0);
-  const revisionBump = Math.max(0, seen - revision) + AUTO_BUMP;
+  const raiseTo = Math.max(seen + AUTO_BUMP, revisionFloor(view.now));
+  const revisionBump = Math.max(AUTO_BUMP, raiseTo - revision);
   return act(
     "heal",
     "RestoreBegins",
-    { operation: name, source: plannedText(recipe), members: names(view.staying) },
+    { operation: name, source: description, members: names(view.staying) },
     {
       kind: "MarkCluster",
       purpose: "recover",
@@ -190,6 +239,8 @@ function begins(
           plan,
           operation: uid,
           revision,
+          // Like any recovery it counts for the time that lies between two of them.
+          ...(task.recovery !== undefined && { at: view.now }),
           restore: { source, checksum: sha256, revisionBump },
           ...(node !== undefined && { node }),
         },

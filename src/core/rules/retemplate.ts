@@ -7,10 +7,11 @@ import { millisecondsOf } from "../../api/duration.ts";
 import { awaitSnapshot } from "../assess/await-snapshot.ts";
 import { approvalOf, hiddenQuorum, isApproved } from "../assess/out-of-reach.ts";
 import { CAUSES } from "../messages/causes.ts";
+import type { Unmoved } from "../messages/transitions.ts";
 import { sayTrouble } from "../messages/trouble.ts";
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import type { MemberTemplate } from "../record.ts";
 import { survivesRestart } from "../quorum.ts";
@@ -113,7 +114,8 @@ function mend(view: View, member: MemberView): readonly Outcome[] {
   }
   const good = fitted(member, lastGood(view, member));
   if (!good && (isTemplateFault(member) || lacksImage(member))) return alone(view, member, wanted);
-  if (!good || sameTemplate(template, good) || !mayRun(view, member, good)) return [];
+  if (!good || sameTemplate(template, good) || !mayRun(view, member, good))
+    return isOther && mayFollow(view, member, wanted) ? awaitMove(view, member, wanted) : [];
   const trouble = troubleOf(member);
   if (!view.spec.update.canary) {
     return [hold(HOLDS.rollouts, "NotHealthyWithTarget", { member: member.name, trouble })];
@@ -213,20 +215,32 @@ function alone(view: View, member: MemberView, wanted: MemberTemplate | undefine
   return [hold(HOLDS.rollouts, "CannotRunTemplate", { member: member.name, trouble: troubleOf(member) })];
 }
 
-/** The volume must be able to follow (I4), peers must find it, and the data must allow the version (R13, H5). */
-function mayRun(view: View, member: MemberView, template: MemberView["record"]["template"]): boolean {
-  if (transition(member.record.template, template, { hasData: member.record.joined }) === "swap")
-    return false;
-  if (movesPeer(member.record.template, template) && !mayMove(view, member)) return false;
+function mayRun(view: View, member: MemberView, template: MemberTemplate): boolean {
+  return mayFollow(view, member, template) && whyNotMoved(view, member, template) === undefined;
+}
+
+/** The volume must be able to follow (I4), and the data must allow the version (R13, H5). */
+function mayFollow(view: View, { record }: MemberView, template: MemberTemplate): boolean {
+  if (transition(record.template, template, { hasData: record.joined }) === "swap") return false;
   return !view.established || dataAllows(view, template.version);
 }
 
 /**
- * The URL of a learner stays (R9), and so does one that a founder was planned with. Without a quorum etcd cannot be told:
- * one that listens otherwise than it is listed reaches the others all the same (R52), but two such never reach each other.
+ * Peers must find it. The URL of a learner stays (R9), and so does one that others were told of one that has not joined.
+ * Without a quorum etcd cannot be told: one that listens otherwise than it is listed reaches the others all the same
+ * (R52), but two such never reach each other.
  */
-function mayMove(view: View, member: MemberView): boolean {
-  if (!member.record.joined || !isOrWasVoter(view, member)) return false;
+function whyNotMoved(view: View, member: MemberView, template: MemberTemplate): Unmoved | undefined {
+  if (!movesPeer(member.record.template, template)) return undefined;
+  if (!member.record.joined) return "unjoined";
+  if (!isOrWasVoter(view, member)) return "learner";
   const others = view.staying.filter((other) => other !== member && isOrWasVoter(view, other));
-  return view.hasQuorum || others.every(({ entry, record }) => entry?.peerURLs.includes(peerURLOf(record)));
+  const isKnown = others.every(({ entry, record }) => entry?.peerURLs.includes(peerURLOf(record)));
+  return view.hasQuorum || isKnown ? undefined : "quorum";
+}
+
+/** What might help it waits, and nobody would know why. */
+function awaitMove(view: View, member: MemberView, wanted: MemberTemplate): readonly Outcome[] {
+  const because = whyNotMoved(view, member, wanted);
+  return because ? [hold(HOLDS.rollouts, "MendMovesPeer", { member: member.name, because })] : [];
 }

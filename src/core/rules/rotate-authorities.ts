@@ -9,9 +9,9 @@ import { millisecondsOf } from "../../api/duration.ts";
 import type { Outcome } from "../action.ts";
 import { isSettled } from "../assess/settled.ts";
 import { isSecure } from "../config/flags.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { AuthorityFacts, Plane, RotationPhase } from "../observation.ts";
-import { act, hold } from "../outcome.ts";
+import { act, hold } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 import { needsTrust, PLANES, trustOf } from "../template/effective.ts";
 import { isVolatile } from "../template/template.ts";
@@ -89,6 +89,8 @@ function waitOf(view: View, { plane, authority }: Rotation): Outcome | undefined
   const look = { unfinished: true, until: view.now + LOOK_MS };
   switch (phase) {
     case "Steady": {
+      // Nobody has certificates of this plane: nobody is restarted for it.
+      if (showing(view, plane).length === 0) return undefined;
       const { newcomersBlocked } = view.observation.platform;
       // To trust another CA they are replaced one by one (H4), and once it has begun nobody can be.
       const replaced =
@@ -99,7 +101,10 @@ function waitOf(view: View, { plane, authority }: Rotation): Outcome | undefined
         const facts = { ...about(replaced), why: newcomersBlocked.message };
         return hold(HOLDS.nothing, "AuthorityNeedsNewcomers", facts, { unfinished: true });
       }
-      const ailing = turn === "Begin" ? present(view).filter((member) => !isSettled(member)) : [];
+      // Who has no certificates of this plane yet gets them from the present source first.
+      const isReady = (member: MemberView) =>
+        isSettled(member) && isSecure(member.record.template.tls, plane);
+      const ailing = turn === "Begin" ? present(view).filter((member) => !isReady(member)) : [];
       return ailing.length > 0
         ? hold(HOLDS.nothing, "AuthorityWaits", about(ailing), { unfinished: true })
         : undefined;
@@ -126,7 +131,10 @@ function waitOf(view: View, { plane, authority }: Rotation): Outcome | undefined
         : undefined;
     }
     case "Drop": {
-      const lacking = trusting(view, plane).filter((member) => !runsWith(member, plane, [current]));
+      const isLacking = (member: MemberView) =>
+        !member.upToDate ||
+        (needsTrust(member.record.template, plane) && !runsWith(member, plane, [current]));
+      const lacking = present(view).filter(isLacking);
       return lacking.length > 0
         ? hold(HOLDS.nothing, "TrustDropping", about(lacking), { unfinished: true })
         : undefined;
@@ -160,11 +168,12 @@ function runsWith(member: MemberView, plane: Plane, trust: readonly string[]): b
  * since nothing was written for clients either while the operator was away or the cluster was paused.
  */
 function soakedAt(
-  { spec, now }: View,
+  view: View,
   { plane, authority: { since = 0 } }: Rotation,
   members: readonly MemberView[],
 ): number {
-  if (plane !== "client") return 0;
+  const { spec, now } = view;
+  if (plane !== "client" || showing(view, plane).length === 0) return 0;
   const seen = members.map(({ trust }) => trust?.[plane]?.seenAt ?? now);
   return Math.max(since, ...seen) + millisecondsOf(spec.tls.rotation?.soak ?? DEFAULT_SOAK);
 }

@@ -6,10 +6,10 @@
 import { millisecondsOf } from "../../api/duration.ts";
 import type { Outcome } from "../action.ts";
 import { isSettled } from "../assess/settled.ts";
-import { currentKey, signingKey } from "../auth/token.ts";
-import { act } from "../outcome.ts";
+import { currentKeyOf, replaceTokenKey } from "../assess/token-key.ts";
+import { signingKey } from "../auth/token.ts";
+import { act } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
-import type { View } from "../view.ts";
 
 export const rotateTokenKey: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];
@@ -27,29 +27,8 @@ export const rotateTokenKey: Rule = (view) => {
   const areWell = view.members.every(
     (member) => isSettled(member) && signingKey(member.record.template) === current,
   );
-  return isDue && areWell ? [replaced(view, { since: tokenKey.since })] : [];
+  return isDue && areWell ? [replaceTokenKey(view, { since: tokenKey.since })] : [];
 };
-
-export function currentKeyOf({ observation: { cluster }, staying }: View): number {
-  return currentKey(
-    cluster.marks,
-    staying.map(({ record }) => record),
-  );
-}
-
-/** The next key, because the one in use is old, or because an operation asked for it. */
-export function replaced(
-  view: View,
-  by: { readonly since: number } | { readonly operation: string; readonly uid: string },
-): Outcome {
-  const number = currentKeyOf(view) + 1;
-  const since = view.now;
-  const tokenKey = "uid" in by ? { number, since, operation: by.uid } : { number, since };
-  const action = { kind: "MarkCluster", purpose: "rotate-token-key", change: { tokenKey } } as const;
-  return "uid" in by
-    ? act("roll", "OperationRotatesKey", { operation: by.operation, number }, action)
-    : act("roll", "TokenKeyDue", { number, since: by.since }, action);
-}
 
 function note(number: number, since: number): Outcome {
   const change = { tokenKey: { number, since } };

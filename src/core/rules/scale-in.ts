@@ -6,9 +6,9 @@
 import { needsComparison } from "../assess/compared.ts";
 import { seemsHealthy } from "../assess/out-of-reach.ts";
 import { CAUSES } from "../messages/causes.ts";
-import { act, hold, update } from "../outcome.ts";
+import { act, hold, update } from "../steps/outcome.ts";
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { survivesRemoval } from "../quorum.ts";
 import type { MemberRole } from "../record.ts";

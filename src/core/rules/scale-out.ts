@@ -3,9 +3,9 @@
  * member runs with the same learner limit, all that are missing join together (H1), which saves etcd's
  * five quiet seconds between two adds (R19).
  */
-import { act, hold } from "../outcome.ts";
+import { act, hold } from "../steps/outcome.ts";
 import type { NewMemberRecord, Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { memberName, type MemberRole } from "../record.ts";
 import { newcomerTemplate } from "../template/target.ts";

@@ -2,7 +2,7 @@
  * An edit that was taken back: a member that was to be replaced is what the spec asks for again. It stays, and
  * whoever came to take its place goes, as one too many.
  */
-import { act, update } from "../outcome.ts";
+import { act, update } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 import { targetOf } from "../template/target.ts";
 import { sameTemplate } from "../template/template.ts";

@@ -3,9 +3,9 @@
  * of ours (its record was lost) and is removed when that is safe. Any other was put there by somebody else:
  * it counts in every quorum, is reported, and is left alone (I9).
  */
-import { act, hold } from "../outcome.ts";
+import { act, hold } from "../steps/outcome.ts";
 import type { Outcome } from "../action.ts";
-import { HOLDS } from "../hold-classes.ts";
+import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
 import { foreignMembers, foreignOf, listed } from "../assess/foreign.ts";
 import { survivesRemoval } from "../quorum.ts";

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CronError, isZone, lastTime, nextTime, parseCron } from "./cron.ts";
+import { lastTime, nextTime } from "./cron-times.ts";
+import { CronError, parseCron } from "./cron.ts";
+import { isZone } from "./zone.ts";
 
 /** The next `count` times, as ISO in UTC without seconds. */
 function times(text: string, after: string, count = 1, zone = "UTC"): string[] {
@@ -22,6 +24,7 @@ const CASES: readonly (readonly [text: string, after: string, ...next: string[]]
   ["0 0 1 * *", "2026-01-31T00:00:00Z", "2026-02-01T00:00", "2026-03-01T00:00"],
   ["0 0 31 * *", "2026-01-31T00:00:00Z", "2026-03-31T00:00"],
   ["0 0 29 2 *", "2026-01-01T00:00:00Z", "2028-02-29T00:00", "2032-02-29T00:00"],
+  ["0 0 29 2 */6", "2026-01-01T00:00:00Z", "2032-02-29T00:00", "2048-02-29T00:00"],
   ["0 12 * * mon-fri", "2026-01-02T12:00:00Z", "2026-01-05T12:00", "2026-01-06T12:00"],
   ["0 12 * * 7", "2026-01-01T00:00:00Z", "2026-01-04T12:00"],
   ["0 0 13 * fri", "2026-02-01T00:00:00Z", "2026-02-06T00:00", "2026-02-13T00:00", "2026-02-20T00:00"],
@@ -116,6 +119,7 @@ describe("what cannot be read is refused with what to write", () => {
     "a * * * *": /minute "a"/,
     "1,,2 * * * *": /cannot be read/,
     "0 0 30 2 *": /no month has/,
+    "0 0 30 2 */2": /no month has/,
     "@reboot": /has 1 fields/,
   };
   for (const [text, expected] of Object.entries(WRONG))
@@ -138,4 +142,23 @@ test("of many missed times the last one counts", () => {
   assert.equal(last("0 3 * * *", "2026-01-01T03:00:00Z", "2026-01-02T03:00:00Z"), "2026-01-02T03:00");
   assert.equal(last("* * * * *", "2024-01-01T03:00:00Z", "2026-01-02T03:00:30Z"), "2026-01-02T03:00");
   assert.equal(last("0 0 29 2 *", "2023-01-01T00:00:00Z", "2026-01-01T00:00:00Z"), "2024-02-29T00:00");
+  assert.equal(last("0 0 29 2 *", "2016-03-01T00:00:00Z", "2023-01-01T00:00:00Z"), "2020-02-29T00:00");
+});
+
+test("what was missed around a change of the clock is what would have come", () => {
+  const RANGES = [
+    ["Europe/Berlin", "2026-03-29"],
+    ["Europe/Berlin", "2026-10-25"],
+    ["Australia/Lord_Howe", "2026-04-05"],
+    ["Africa/Cairo", "2026-10-30"],
+  ] as const;
+  for (const [zone, day] of RANGES)
+    for (const text of ["*/7 * * * *", "*/10 1-3 * * *", "30 0,2,23 * * *"]) {
+      const cron = parseCron(text);
+      const start = Date.parse(`${day}T00:00:00Z`) - 43_200_000;
+      let [at, next] = [start, nextTime(cron, zone, start)];
+      for (; at < start + 86_400_000; at = next, next = nextTime(cron, zone, at))
+        for (const until of [at, at + 30_000, next - 1])
+          assert.equal(lastTime(cron, zone, start, until), at === start ? undefined : at, `${text} ${zone}`);
+    }
 });

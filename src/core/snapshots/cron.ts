@@ -1,7 +1,4 @@
-/**
- * When a schedule is due: the five fields of cron in a time zone. A time that a change of the clock skips is taken as
- * much later, and one that comes twice is taken once, the first time; a schedule that names no hour runs through both.
- */
+/** The five fields of cron as a person writes them, and what they name. cron-times.ts says when that is. */
 
 export interface Cron {
   readonly minutes: readonly number[];
@@ -103,100 +100,7 @@ function valuesOf(field: Field, text: string): number[] {
 /** The longest each month can be. */
 const LENGTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-function canMatch({ days, months, weekdays, either }: Cron): boolean {
-  if (either || weekdays.size < 7) return weekdays.size > 0;
-  return [...months].some((month) => [...days].some((day) => day <= (LENGTHS[month - 1] ?? 0)));
-}
-
-const MINUTE = 60_000;
-const DAY = 86_400_000;
-/** Leap days are at most eight years apart. */
-const MOST_DAYS = 9 * 366;
-
-/** The first time after `after`, in milliseconds since the epoch. */
-export function nextTime(cron: Cron, zone: string, after: number): number {
-  const wall = after + offsetAt(zone, after);
-  // From the day before: a time that was skipped is taken later, maybe on the next day.
-  const first = Math.floor(wall / DAY) * DAY - DAY;
-  for (let count = 0; count < MOST_DAYS; count++) {
-    const day = first + count * DAY;
-    if (!isDay(cron, new Date(day))) continue;
-    const next = timesOf(cron, zone, day).find((time) => time > after);
-    if (next !== undefined) return next;
-  }
-  throw new CronError("no time within nine years");
-}
-
-/** The last time up to `until` that is after `after`; undefined where there is none. */
-export function lastTime(cron: Cron, zone: string, after: number, until: number): number | undefined {
-  let last: number | undefined;
-  // Who was away for longer does not ask for each of a month of minutes.
-  let from = Math.max(after, until - 800 * DAY);
-  for (let count = 0; ; count++) {
-    const next = nextTime(cron, zone, from);
-    if (next > until) return last;
-    last = from = next;
-    if (count > 0 && count % 2_000 === 0) from = Math.max(from, until - 2 * DAY);
-  }
-}
-
-function isDay({ days, months, weekdays, either }: Cron, date: Date): boolean {
-  if (!months.has(date.getUTCMonth() + 1)) return false;
-  const [isDate, isWeekday] = [days.has(date.getUTCDate()), weekdays.has(date.getUTCDay())];
-  return either ? isDate || isWeekday : isDate && isWeekday;
-}
-
-/** All of a local day, in order. `day` is its midnight as if it were UTC's. */
-function timesOf({ minutes, hours, fixedHours }: Cron, zone: string, day: number): number[] {
-  const offsets = [...new Set([offsetAt(zone, day - DAY), offsetAt(zone, day + 2 * DAY)])];
-  const walls = hours.flatMap((hour) => minutes.map((minute) => day + (hour * 60 + minute) * MINUTE));
-  const [usual = 0, other] = offsets;
-  if (other === undefined) return walls.map((wall) => wall - usual);
-  const times = walls.flatMap((wall) => {
-    const real = offsets
-      .map((offset) => wall - offset)
-      .filter((time) => time + offsetAt(zone, time) === wall);
-    if (real.length === 0) return fixedHours ? [wall - usual] : [];
-    return fixedHours ? [Math.min(...real)] : real;
-  });
-  return [...new Set(times)].toSorted((a, b) => a - b);
-}
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-/** Whether this platform knows the time zone. */
-export function isZone(zone: string): boolean {
-  try {
-    formatOf(zone);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function formatOf(zone: string): Intl.DateTimeFormat {
-  let format = formats.get(zone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat("en-US", {
-      timeZone: zone,
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
-    formats.set(zone, format);
-  }
-  return format;
-}
-
-/** By how much clocks on the wall are ahead of UTC, in milliseconds. */
-function offsetAt(zone: string, time: number): number {
-  if (zone === "UTC") return 0;
-  const parts: Record<string, number> = {};
-  for (const { type, value } of formatOf(zone).formatToParts(time)) parts[type] = Number(value);
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(time / 1000) * 1000;
+function canMatch({ days, months, either }: Cron): boolean {
+  // Any weekday comes on any date within 40 years, also on 29 February.
+  return either || [...months].some((month) => [...days].some((day) => day <= (LENGTHS[month - 1] ?? 0)));
 }

@@ -37,8 +37,8 @@ describe("a snapshot that was asked for", () => {
     const blocked = { reason: "ImageUnknown", message: "which image?" } as const;
     const [effect] = decided([snapshotNamed("a")], { blocked }).effects;
     assert.ok(effect?.kind === "UpdateSnapshot" && effect.status.reason === "ImageUnknown");
-    const told = { ...snapshotNamed("a"), status: effect.status };
-    assert.deepEqual(decided([told], { blocked }).effects, []);
+    const reported = { ...snapshotNamed("a"), status: effect.status };
+    assert.deepEqual(decided([reported], { blocked }).effects, []);
     const cluster = { is: "invalid", uid: "u", why: "spec.version" } as const;
     assert.deepEqual(briefly(decided([snapshotNamed("a")], { cluster })), ["Pending/ClusterInvalid"]);
   });
@@ -77,18 +77,18 @@ describe("a snapshot that runs", () => {
 
   test("has failed with the reason that its Job tells, or with Kubernetes' own", () => {
     const failed = (reason: string) =>
-      ({ is: "failed", agoMs: 0, reason, message: "no", told: true }) as const;
+      ({ is: "failed", agoMs: 0, reason, message: "no", reported: true }) as const;
     assert.deepEqual(briefly(decided([runningSnapshot("a", failed("StoreDenied"))])), ["Failed/StoreDenied"]);
     assert.deepEqual(briefly(decided([runningSnapshot("a", failed("Martian"))])), ["Failed/JobFailed"]);
   });
 
   test("is given time for the words of its Pod, which come by another watch than its Job", () => {
-    const untold = (agoMs: number) =>
-      runningSnapshot("a", { is: "failed", agoMs, reason: "JobFailed", message: "?", told: false });
-    const early = decided([untold(500)]);
+    const unreported = (agoMs: number) =>
+      runningSnapshot("a", { is: "failed", agoMs, reason: "JobFailed", message: "?", reported: false });
+    const early = decided([unreported(500)]);
     assert.deepEqual(early.effects, []);
     assert.equal(early.lookAgainAt, NOW + 19_500);
-    assert.deepEqual(briefly(decided([untold(20_000)])), ["Failed/JobFailed"]);
+    assert.deepEqual(briefly(decided([unreported(20_000)])), ["Failed/JobFailed"]);
   });
 
   test("asks the store once more when its Job succeeded and nobody heard with what", () => {
@@ -165,7 +165,7 @@ describe("a snapshot that is deleted", () => {
     const failed = (agoMs: number) =>
       jobOf(
         "d",
-        { is: "failed", agoMs, reason: "StoreDenied", message: "denied", told: true },
+        { is: "failed", agoMs, reason: "StoreDenied", message: "denied", reported: true },
         { task: "delete" },
       );
     const [effect] = decided([taken({ spec, jobs: [failed(0)] })]).effects;

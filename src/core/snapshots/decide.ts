@@ -4,43 +4,18 @@
  * before its Job is made, the Job's name follows from its UID, and the process in it finds what an earlier one has
  * finished, so that a controller that dies at any point leaves enough for the next one to continue.
  */
-import type { SnapshotBefore } from "../assess/snapshot-before.ts";
 import type { EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
 import { timestamp } from "../status/condition.ts";
 import { knownReason } from "../messages/snapshot-reasons.ts";
 import type { SnapshotEffect } from "./effect.ts";
-import type { Blocked, JobFacts, SnapshotFacts, SnapshotState } from "./facts.ts";
+import type { Blocked, JobFacts, SnapshotFacts } from "./facts.ts";
 import { followerTurn } from "./follower.ts";
 import { jobName } from "./names.ts";
 import { scheduleTurn } from "./schedule.ts";
-import { isFinal, isTold, statusAfter, type SnapshotVerdict } from "./status.ts";
+import { isFinal, isReported, statusAfter, type SnapshotVerdict } from "./status.ts";
 import { awaitResult, jobNamed, startJob, workerNamed, type JobRequest, type Turn } from "./turn.ts";
 import { firstRequest, isToBeVerified, verificationTurn } from "./verification.ts";
-
-export interface SnapshotWorld extends SnapshotState {
-  readonly now: number;
-  readonly cluster: SnapshotCluster;
-  /** A rollout waits for it, and for nothing else. */
-  readonly before?: Extract<SnapshotBefore, { is: "wanted" }>;
-}
-
-/** The cluster that the snapshots name. */
-export type SnapshotCluster =
-  | { readonly is: "absent" }
-  | { readonly is: "invalid"; readonly uid: string; readonly why: string }
-  | {
-      readonly is: "present";
-      readonly uid: string;
-      readonly deleting: boolean;
-      /** Client URLs of the members that may send one, best first. */
-      readonly sources: readonly string[];
-      /** Client URLs of the members that have joined and stay, whether they answer or not. */
-      readonly endpoints?: readonly string[];
-      /** Its spec asks for no members. */
-      readonly hibernated?: boolean;
-      /** Of etcd, as its spec says. */
-      readonly version?: string;
-    };
+import type { SnapshotWorld } from "./world.ts";
 
 export interface SnapshotDecision {
   readonly effects: readonly SnapshotEffect[];
@@ -53,7 +28,8 @@ const RETRY_DELETE_MS = 10 * 60_000;
 
 export function decideSnapshots(world: SnapshotWorld): SnapshotDecision {
   const { now, snapshots, schedules = [], cluster } = world;
-  const turns = snapshots.map((snapshot) => turnOf(world, snapshot));
+  const ranks = ranksOf(world);
+  const turns = snapshots.map((snapshot) => turnOf(world, snapshot, ranks));
   const isThere = cluster.is === "present" && !cluster.deleting;
   const followed = schedules.map((schedule) => followerTurn(schedule, world));
   const planned = schedules.map((schedule, index) =>
@@ -72,6 +48,7 @@ export function decideSnapshots(world: SnapshotWorld): SnapshotDecision {
     effects: [
       ...turns.flatMap((turn) => (turn && "effect" in turn ? [turn.effect] : [])),
       ...(world.before ? [beforeRollout(world.before)] : []),
+      ...(world.point ? [{ kind: "CreatePoint", point: world.point } as const] : []),
       ...planned.flatMap(({ effect, also = [] }) => [...(effect ? [effect] : []), ...also]),
       ...followed.flatMap((turn) => turn?.effects ?? []),
     ],
@@ -83,24 +60,51 @@ function beforeRollout({ schedule, name, minor }: NonNullable<SnapshotWorld["bef
   return { kind: "CreateSnapshotBefore", schedule, name, minor };
 }
 
-function turnOf(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
-  if (snapshot.deleting) return ending(world, snapshot);
-  if (isOutdone(world, snapshot)) return { effect: { kind: "ForgetSnapshot", snapshot } };
-  if (isFinal(snapshot)) return held(snapshot) ?? verificationTurn(world, snapshot);
-  if (snapshot.status.phase === "Running") return running(world, snapshot);
-  return pending(world, snapshot);
+/** What is found out about all snapshots at once: to compare each with all others would take seconds with thousands of them. */
+interface Ranks {
+  /** Before an upgrade one is tried every hour: of those that failed, the last one says why. */
+  readonly outdone: ReadonlySet<SnapshotFacts>;
+  /**
+   * The one that is taken first. Points in time have a row of their own: they load no member, and have to be built while
+   * one that is to be taken waits for a cluster that is down.
+   */
+  readonly firstTaken: SnapshotFacts | undefined;
+  readonly firstBuilt: SnapshotFacts | undefined;
 }
 
-/** Before an upgrade one is tried every hour: of those that failed, the last one tells why. */
-function isOutdone({ snapshots }: SnapshotWorld, snapshot: SnapshotFacts): boolean {
-  const failed = snapshots.filter(
+function ranksOf(world: SnapshotWorld): Ranks {
+  const failed = world.snapshots.filter(
     ({ before, deleting, status }) =>
       before !== undefined &&
       !deleting &&
       status.uri === undefined &&
       (status.phase === "Failed" || status.phase === "Rejected"),
   );
-  return failed.slice(0, -1).includes(snapshot);
+  const open = world.snapshots.filter((one) => !isFinal(one) && !one.deleting);
+  // One that waits for the cluster to tell its version holds up no other.
+  const built = open.filter((one) => isBuilt(one) && replayVersion(world, one) !== undefined);
+  return {
+    outdone: new Set(failed.slice(0, -1)),
+    firstTaken: firstOf(open.filter((one) => !isBuilt(one))),
+    firstBuilt: firstOf(built),
+  };
+}
+
+function firstOf(row: readonly SnapshotFacts[]): SnapshotFacts | undefined {
+  return row.find(({ status }) => status.phase === "Running") ?? row[0];
+}
+
+function isBuilt({ spec }: SnapshotFacts): boolean {
+  return spec.pointInTime !== undefined;
+}
+
+function turnOf(world: SnapshotWorld, snapshot: SnapshotFacts, ranks: Ranks): Turn {
+  if (snapshot.deleting) return ending(world, snapshot);
+  if (ranks.outdone.has(snapshot) || world.spent?.has(snapshot.uid) === true)
+    return { effect: { kind: "ForgetSnapshot", snapshot } };
+  if (isFinal(snapshot)) return held(snapshot) ?? verificationTurn(world, snapshot);
+  if (snapshot.status.phase === "Running") return running(world, snapshot);
+  return pending(world, snapshot, aheadOf(snapshot, ranks));
 }
 
 /** The finalizer follows the policy, which may be changed at any time. */
@@ -111,16 +115,16 @@ function held(snapshot: SnapshotFacts): Turn {
   return { effect: { kind: wanted ? "HoldSnapshot" : "ReleaseSnapshot", snapshot } };
 }
 
-function pending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
+function pending(world: SnapshotWorld, snapshot: SnapshotFacts, ahead: SnapshotFacts | undefined): Turn {
   const { cluster, now, blocked } = world;
   const { spec, createdAt } = snapshot;
   const wait = (reason: SnapshotVerdict["reason"], message: string) =>
-    told(world, snapshot, { phase: "Pending", reason, message });
+    reported(world, snapshot, { phase: "Pending", reason, message });
   const reject = (reason: SnapshotVerdict["reason"], message: string) =>
-    told(world, snapshot, { phase: "Rejected", reason, message });
+    reported(world, snapshot, { phase: "Rejected", reason, message });
   if (snapshot.invalid !== undefined) return reject("InvalidSnapshot", snapshot.invalid);
   if (snapshot.unsupported !== undefined) return reject("DestinationUnsupported", snapshot.unsupported);
-  if (spec.pointInTime !== undefined) return pendingPoint(world, snapshot, wait, reject);
+  if (isBuilt(snapshot)) return pendingPoint(world, snapshot, { ahead, wait, reject });
   if (cluster.is === "absent") {
     const untilMs = createdAt + AWAIT_CLUSTER_MS - now;
     if (untilMs <= 0)
@@ -137,17 +141,20 @@ function pending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
       `EtcdCluster ${spec.cluster} is invalid (${cluster.why}); the snapshot is taken once it is corrected`,
     );
   if (cluster.deleting) return reject("ClusterDeleted", `EtcdCluster ${spec.cluster} is being deleted`);
-  const before = aheadOf(world, snapshot);
-  if (before) return wait("Queued", `waiting for ${before.name} to be taken`);
+  if (ahead) return wait("Queued", `waiting for ${ahead.name} to be taken`);
   const why = notNow(blocked, cluster.sources);
   if (why) return wait(why.reason, why.message);
   return begun(world, snapshot, { clusterUID: cluster.uid });
 }
 
-type Tell = (reason: SnapshotVerdict["reason"], message: string) => Turn;
+type Note = (reason: SnapshotVerdict["reason"], message: string) => Turn;
 
 /** A point in time needs the store alone, and to know which etcd to replay with. */
-function pendingPoint(world: SnapshotWorld, snapshot: SnapshotFacts, wait: Tell, reject: Tell): Turn {
+function pendingPoint(
+  world: SnapshotWorld,
+  snapshot: SnapshotFacts,
+  { ahead, wait, reject }: { ahead: SnapshotFacts | undefined; wait: Note; reject: Note },
+): Turn {
   const { cluster } = snapshot.spec;
   if (replayVersion(world, snapshot) === undefined) {
     if (world.cluster.is === "invalid")
@@ -172,8 +179,7 @@ function pendingPoint(world: SnapshotWorld, snapshot: SnapshotFacts, wait: Tell,
       }
     );
   }
-  const before = aheadOf(world, snapshot);
-  if (before) return wait("Queued", `waiting for ${before.name} to be taken`);
+  if (ahead) return wait("Queued", `waiting for ${ahead.name} to be taken`);
   if (world.blocked?.reason === "ImageUnknown") return wait("ImageUnknown", world.blocked.message);
   return begun(world, snapshot, {});
 }
@@ -182,22 +188,9 @@ function replayVersion({ cluster }: SnapshotWorld, { spec }: SnapshotFacts): str
   return spec.pointInTime?.etcdVersion ?? (cluster.is === "present" ? cluster.version : undefined);
 }
 
-/**
- * The one that is taken first. Points in time have a row of their own: they load no member, and have to be built while one
- * that is to be taken waits for a cluster that is down.
- */
-function aheadOf(world: SnapshotWorld, { uid, spec }: SnapshotFacts): SnapshotFacts | undefined {
-  const isBuilt = (one: Pick<SnapshotFacts, "spec">) => one.spec.pointInTime !== undefined;
-  const open = world.snapshots.filter(
-    (other) =>
-      !isFinal(other) &&
-      !other.deleting &&
-      isBuilt(other) === isBuilt({ spec }) &&
-      // One that waits for the cluster to tell its version is in nobody's way.
-      (!isBuilt(other) || replayVersion(world, other) !== undefined),
-  );
-  const first = open.find(({ status }) => status.phase === "Running") ?? open[0];
-  return first?.uid === uid ? undefined : first;
+function aheadOf(snapshot: SnapshotFacts, { firstTaken, firstBuilt }: Ranks): SnapshotFacts | undefined {
+  const first = isBuilt(snapshot) ? firstBuilt : firstTaken;
+  return first?.uid === snapshot.uid ? undefined : first;
 }
 
 function begun(world: SnapshotWorld, snapshot: SnapshotFacts, fields: Partial<EtcdSnapshotStatus>): Turn {
@@ -205,7 +198,7 @@ function begun(world: SnapshotWorld, snapshot: SnapshotFacts, fields: Partial<Et
   if (snapshot.spec.deletionPolicy === "Delete" && !snapshot.held)
     return { effect: { kind: "HoldSnapshot", snapshot } };
   const job = jobName(snapshot, "save", 1);
-  return told(world, snapshot, {
+  return reported(world, snapshot, {
     phase: "Running",
     reason: "Started",
     message: `creating ${jobNamed(world, job)}`,
@@ -222,9 +215,9 @@ function notNow(blocked: Blocked | undefined, sources: readonly string[]): Block
 function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   const { cluster } = world;
   const goesOn = (reason: SnapshotVerdict["reason"], message: string) =>
-    told(world, snapshot, { phase: "Running", reason, message });
+    reported(world, snapshot, { phase: "Running", reason, message });
   const failed = (reason: SnapshotVerdict["reason"], message: string) =>
-    told(world, snapshot, { phase: "Failed", reason, message });
+    reported(world, snapshot, { phase: "Failed", reason, message });
   const job = snapshot.jobs.find(({ task }) => task === "save");
   if (job === undefined && snapshot.spec.pointInTime !== undefined) {
     if (world.blocked?.reason === "ImageUnknown") return goesOn("ImageUnknown", world.blocked.message);
@@ -236,7 +229,8 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
         "ClusterDeleted",
         `EtcdCluster ${snapshot.spec.cluster} was deleted; create another EtcdSnapshot with spec.pointInTime.etcdVersion`,
       );
-    return started(world, snapshot, { task: "save", attempt: 1, endpoints: [], etcdVersion });
+    const size = Math.max(0, ...world.snapshots.map(({ status }) => status.size ?? 0));
+    return started(world, snapshot, { task: "save", attempt: 1, endpoints: [], etcdVersion, size });
   }
   if (job === undefined) {
     const uid = cluster.is === "absent" ? undefined : cluster.uid;
@@ -248,7 +242,8 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
     const why = notNow(world.blocked, sources);
     if (why) return goesOn(why.reason, why.message);
     const hashKv = isToBeVerified(world, snapshot);
-    return started(world, snapshot, { task: "save", attempt: 1, endpoints: sources, hashKv });
+    const life = cluster.is === "present" && cluster.life ? { life: cluster.life } : {};
+    return started(world, snapshot, { task: "save", attempt: 1, endpoints: sources, hashKv, ...life });
   }
   // The next one is made when this one is gone.
   if (job.deleting) return undefined;
@@ -269,7 +264,7 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
         ? `built from recorded changes, at revision ${taken.revision}`
         : `taken${from} at revision ${taken.revision}`;
       const fields = { ...taken, ...firstRequest(snapshot) };
-      return told(world, snapshot, { phase: "Succeeded", reason: "Completed", message, fields });
+      return reported(world, snapshot, { phase: "Succeeded", reason: "Completed", message, fields });
     }
     case "failed":
       return awaitResult(state) ?? failed(knownReason(state.reason) ?? "JobFailed", state.message);
@@ -277,11 +272,13 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
 }
 
 /**
- * It has succeeded, and nobody can tell with what: its Pod is gone. Once more, then: the next process finds the snapshot
- * in the store and tells it.
+ * It has succeeded, and with what is not known: its Pod is gone. Once more, then: the next process finds the snapshot
+ * in the store and reports it.
  */
 function unread(snapshot: SnapshotFacts, { name, uid }: JobFacts, agoMs: number): Turn {
-  return awaitResult({ agoMs, told: false }) ?? { effect: { kind: "DeleteJob", snapshot, job: name, uid } };
+  return (
+    awaitResult({ agoMs, reported: false }) ?? { effect: { kind: "DeleteJob", snapshot, job: name, uid } }
+  );
 }
 
 /** What is in the store goes first, if the policy says so; a Job that still writes there is stopped before. */
@@ -291,11 +288,11 @@ function ending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   if (spec.deletionPolicy !== "Delete" || status.startedAt === undefined)
     return { effect: { kind: "ReleaseSnapshot", snapshot } };
   const saving = jobs.find(({ task, state }) => task === "save" && !isOver(state));
-  const tell = (reason: SnapshotVerdict["reason"], message: string) =>
-    told(world, snapshot, { phase: "Deleting", reason, message });
+  const note = (reason: SnapshotVerdict["reason"], message: string) =>
+    reported(world, snapshot, { phase: "Deleting", reason, message });
   if (saving)
     return saving.deleting
-      ? tell("DeletingObject", `${jobNamed(world, saving.name)} is stopped before the object is deleted`)
+      ? note("DeletingObject", `${jobNamed(world, saving.name)} is stopped before the object is deleted`)
       : { effect: { kind: "DeleteJob", snapshot, job: saving.name, uid: saving.uid } };
   const latest = jobs
     .filter(({ task }) => task === "delete")
@@ -304,7 +301,7 @@ function ending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   const next = { task: "delete", attempt: (latest?.attempt ?? 0) + 1, endpoints: [] } as const;
   if (latest === undefined || latest.deleting) {
     // A certificate and a member are of no use here.
-    if (world.blocked?.reason === "ImageUnknown") return tell("ImageUnknown", world.blocked.message);
+    if (world.blocked?.reason === "ImageUnknown") return note("ImageUnknown", world.blocked.message);
     return latest ? undefined : started(world, snapshot, next);
   }
   const { state } = latest;
@@ -312,11 +309,11 @@ function ending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   if (state.is !== "failed") {
     const why = state.is === "waiting" && state.why !== undefined ? ` (${state.why})` : "";
     const job = jobNamed(world, latest.name);
-    return tell("DeletingObject", `${job} deletes the object from the store${why}`);
+    return note("DeletingObject", `${job} deletes the object from the store${why}`);
   }
   if (state.agoMs >= RETRY_DELETE_MS) return started(world, snapshot, next);
   const message = `the object could not be deleted: ${state.message}. Set spec.deletionPolicy to Retain to keep it and let the EtcdSnapshot go`;
-  return tell("DeleteFailed", message) ?? { inMs: RETRY_DELETE_MS - state.agoMs };
+  return note("DeleteFailed", message) ?? { inMs: RETRY_DELETE_MS - state.agoMs };
 }
 
 function isOver({ is }: JobFacts["state"]): boolean {
@@ -326,13 +323,13 @@ function isOver({ is }: JobFacts["state"]): boolean {
 function started(world: SnapshotWorld, snapshot: SnapshotFacts, job: JobRequest): Turn {
   const phase = job.task === "save" ? "Running" : "Deleting";
   return startJob(world, snapshot, job, (message) =>
-    told(world, snapshot, { phase, reason: "JobRefused", message }),
+    reported(world, snapshot, { phase, reason: "JobRefused", message }),
   );
 }
 
 /** Nothing where the status says it already. */
-function told(world: SnapshotWorld, snapshot: SnapshotFacts, verdict: SnapshotVerdict): Turn {
-  if (isTold(snapshot, verdict)) return undefined;
+function reported(world: SnapshotWorld, snapshot: SnapshotFacts, verdict: SnapshotVerdict): Turn {
+  if (isReported(snapshot, verdict)) return undefined;
   const status = statusAfter(snapshot, verdict, world.now);
   return { effect: { kind: "UpdateSnapshot", snapshot, status } };
 }

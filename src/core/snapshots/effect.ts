@@ -1,7 +1,9 @@
 /** What may be done for snapshots. Each effect names all that its executor needs, and may be repeated. */
 import type { EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
 import type { EtcdSnapshotScheduleStatus } from "../../api/etcd-snapshot-schedule.ts";
+import type { WantedPoint } from "../assess/restore-point.ts";
 import type { ScheduleFacts, SnapshotFacts, SnapshotTask } from "./facts.ts";
+import type { ClusterLife } from "./life.ts";
 
 export type SnapshotEffect =
   | ScheduleEffect
@@ -18,10 +20,14 @@ export type SnapshotEffect =
       readonly attempt: number;
       /** Client URLs of the members that may send it, best first; empty for a deletion. */
       readonly endpoints: readonly string[];
+      /** The life of the cluster that they are of, which etcd itself does not tell. */
+      readonly life?: ClusterLife;
       /** A verification will compare the hash of the keys, for which the member reads all of its data once more. */
       readonly hashKv?: boolean;
       /** For a point in time: the etcd that changes are replayed with. */
       readonly etcdVersion?: string;
+      /** For a point in time: bytes of the largest snapshot that is known, for its scratch etcd to find room. */
+      readonly size?: number;
     }
   /** Its Pods are stopped with it. */
   | {
@@ -54,6 +60,8 @@ type ScheduleEffect =
       readonly name: string;
       readonly minor: string;
     }
+  /** For a restore to a point in time, whose it is; it goes with its object in the store. */
+  | { readonly kind: "CreatePoint"; readonly point: WantedPoint }
   | {
       readonly kind: "UpdateSchedule";
       readonly schedule: ScheduleFacts;
@@ -93,5 +101,10 @@ export function effectKey(effect: SnapshotEffect): string {
       : effect.kind === "StopFollower"
         ? effect.uid
         : "";
-  return `${("snapshot" in effect ? effect.snapshot : effect.schedule).uid} ${effect.kind} ${what}`;
+  return `${subjectOf(effect)} ${effect.kind} ${what}`;
+}
+
+function subjectOf(effect: SnapshotEffect): string {
+  if (effect.kind === "CreatePoint") return effect.point.owner.uid;
+  return ("snapshot" in effect ? effect.snapshot : effect.schedule).uid;
 }

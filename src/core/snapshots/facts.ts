@@ -2,6 +2,7 @@
  * What was seen of EtcdSnapshots and of the Jobs that work for them: facts only, as plain data. They are decided on
  * beside the steps of the cluster, since a snapshot changes nothing in it.
  */
+import type { RestoreSource } from "../../api/bootstrap.ts";
 import type {
   EtcdSnapshotScheduleSpec,
   EtcdSnapshotScheduleStatus,
@@ -46,13 +47,13 @@ export type JobState =
       readonly taken?: TakenFacts;
       readonly verified?: VerifiedFacts;
     }
-  /** `told`: by itself, at its end. Otherwise the words are Kubernetes', and its own may still come. */
+  /** `reported`: by itself, at its end. Otherwise the words are Kubernetes', and its own may still come. */
   | {
       readonly is: "failed";
       readonly agoMs: number;
       readonly reason: string;
       readonly message: string;
-      readonly told: boolean;
+      readonly reported: boolean;
     };
 
 export interface JobFacts {
@@ -85,6 +86,10 @@ export interface SnapshotFacts {
   readonly before?: string;
   /** The UID of the EtcdSnapshotSchedule that made it; absent for one that a person made. */
   readonly schedule?: string;
+  /** The UID of the EtcdCluster or EtcdOperation that restores it; only of a point in time that was built for it. */
+  readonly restores?: string;
+  /** Where it is, as a restore names it. */
+  readonly source?: RestoreSource;
   /** Those that were made for it. */
   readonly jobs: readonly JobFacts[];
   /** Why this release does not understand it; then it is rejected. */
@@ -126,6 +131,8 @@ export interface SnapshotState {
   /** In the order of their creation. */
   readonly snapshots: readonly SnapshotFacts[];
   readonly schedules?: readonly ScheduleFacts[];
+  /** Why the snapshot of a point in time could not be created, by the UID of whatever it is for. */
+  readonly pointFailures?: Readonly<Record<string, string>>;
   /** Schedules that are there and of which nothing else is known. */
   readonly unreadable?: readonly UnreadableSchedule[];
   /** Why none can be begun now. */

@@ -20,8 +20,8 @@ export type FollowerState =
   | { readonly is: "waiting"; readonly why?: string }
   /** `report` is absent where it does not answer, `forMs` where nobody knows since when it runs. */
   | { readonly is: "running"; readonly report?: FollowReport; readonly forMs?: number }
-  /** For good: nobody starts it again. */
-  | { readonly is: "ended"; readonly why: string };
+  /** For good: nobody starts it again. `forMs`: since then, and `ranMs`: before, where it is known. */
+  | { readonly is: "ended"; readonly why: string; readonly forMs?: number; readonly ranMs?: number };
 
 export interface FollowerFacts {
   readonly name: string;

@@ -3,10 +3,10 @@ import { describe, test } from "node:test";
 import type { EtcdSnapshotScheduleStatus } from "../../api/etcd-snapshot-schedule.ts";
 import { NOW } from "../testing/cluster.ts";
 import { briefly, decided, scheduleNamed, snapshotNamed, worldOf } from "../testing/snapshots.ts";
-import type { SnapshotWorld } from "./decide.ts";
 import type { ScheduleFacts } from "./facts.ts";
 import { followerTurn } from "./follower.ts";
 import type { FollowerFacts, FollowReport } from "./follower-facts.ts";
+import type { SnapshotWorld } from "./world.ts";
 
 const CLUSTER = {
   is: "present",
@@ -33,7 +33,7 @@ function started(schedule: ScheduleFacts, change: Partial<FollowerFacts> = {}): 
   return { name: "f", uid: "f-uid", recipe, attempt, state: { is: "running" }, ...change };
 }
 
-function telling(report: FollowReport, status: EtcdSnapshotScheduleStatus = {}) {
+function reporting(report: FollowReport, status: EtcdSnapshotScheduleStatus = {}) {
   const schedule = recording({ status });
   return turn({ ...schedule, followers: [started(schedule, { state: { is: "running", report } })] });
 }
@@ -92,8 +92,12 @@ describe("a schedule that records changes", () => {
   test("replaces one that ended for good, and tells why one cannot be made", () => {
     const schedule = recording();
     const ended = started(schedule, { state: { is: "ended", why: "evicted" } });
+    const [next, ...more] = turn({ ...schedule, followers: [ended] })?.effects ?? [];
+    assert.ok(next?.kind === "StartFollower");
+    assert.deepEqual([next.attempt, more], [2, []], "it stays until the next one is there: it counts");
+    const second = started(schedule, { uid: "second", attempt: 2 });
     assert.deepEqual(
-      turn({ ...schedule, followers: [ended] })?.effects.map(({ kind }) => kind),
+      turn({ ...schedule, followers: [ended, second] })?.effects.map((effect) => effect.kind),
       ["StopFollower"],
     );
     const refused = turn({ ...schedule, followerFailure: "quota" });
@@ -101,13 +105,29 @@ describe("a schedule that records changes", () => {
     assert.equal(refused?.effects[0]?.kind, "StartFollower");
   });
 
+  test("makes one that ends again and again ever more seldom, and says when", () => {
+    const schedule = recording();
+    const after = (attempt: number, forMs: number, ranMs = 1_000) => {
+      const state = { is: "ended", why: "evicted", forMs, ranMs } as const;
+      return turn({ ...schedule, followers: [started(schedule, { attempt, state })] });
+    };
+    assert.deepEqual(after(1, 4_000)?.effects, []);
+    assert.equal(after(1, 4_000)?.at, NOW + 6_000);
+    assert.match(after(1, 4_000)?.status?.message ?? "", /^Evicted; the next one is created at /);
+    assert.equal(after(1, 4_000)?.status?.reason, "FollowerFailed");
+    assert.equal(after(1, 10_000)?.effects[0]?.kind, "StartFollower");
+    assert.equal(after(3, 10_000)?.at, NOW + 30_000);
+    assert.equal(after(40, 0)?.at, NOW + 300_000, "not longer than that");
+    assert.equal(after(40, 10_000, 600_000)?.effects[0]?.kind, "StartFollower", "one that had run well");
+  });
+
   test("tells up to where and when a restore is possible, in few writes", () => {
     const report = { state: "following", clusterID: "abc", revision: 20, time: ago(5_000) } as const;
-    const { status, verdict } = telling(report) ?? {};
+    const { status, verdict } = reporting(report) ?? {};
     assert.deepEqual([status?.reason, status?.revision, verdict?.status], ["Following", 20, "True"]);
     assert.ok(status);
     const later = (change: Partial<FollowReport>) =>
-      telling({ ...report, ...change }, { incremental: status })?.status;
+      reporting({ ...report, ...change }, { incremental: status })?.status;
     assert.deepEqual(later({ time: ago(0) }), status, "the same revision a moment later");
     assert.equal(later({ time: ago(0), revision: 21 })?.revision, 20, "not every change is a write");
     assert.equal(later({ time: ago(-60_000), revision: 21 })?.revision, 21);
@@ -126,7 +146,7 @@ describe("a schedule that records changes", () => {
       time: ago(130_000),
       problem: "the store is full",
     } as const;
-    const { status, verdict } = telling(old) ?? {};
+    const { status, verdict } = reporting(old) ?? {};
     assert.deepEqual([status?.reason, verdict?.status], ["Behind", "False"]);
     assert.match(status?.message ?? "", /the store is full/);
     const schedule = recording({
@@ -145,9 +165,9 @@ describe("a schedule that records changes", () => {
   test("is not behind because the follower was started again where nothing changes", () => {
     const incremental = { reason: "Following" as const, message: "", time: ago(70_000), revision: 20 };
     const again = { state: "following", revision: 20, time: ago(900_000) } as const;
-    assert.equal(telling(again, { incremental })?.status?.reason, "Following");
-    const told = telling({ ...again, time: ago(5_000) }, { incremental })?.status;
-    assert.equal(told?.time, ago(5_000).replace(".000Z", "Z"), "well before it would be behind");
+    assert.equal(reporting(again, { incremental })?.status?.reason, "Following");
+    const reported = reporting({ ...again, time: ago(5_000) }, { incremental })?.status;
+    assert.equal(reported?.time, ago(5_000).replace(".000Z", "Z"), "well before it would be behind");
   });
 
   test("takes a snapshot when the follower needs one, one in five minutes, and none beside one that is being taken", () => {

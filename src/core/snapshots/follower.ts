@@ -6,15 +6,16 @@
 import { millisecondsOf } from "../../api/duration.ts";
 import type { RecordedChanges } from "../../api/etcd-snapshot-schedule.ts";
 import { CHANGES_INTERVAL } from "../../api/intervals.ts";
-import { canonical, shortHash } from "../hash.ts";
+import { doubledMs, type Backoff } from "../../seams/backoff.ts";
+import { canonical, shortHash } from "../template/hash.ts";
 import type { FollowerReason } from "../messages/follower-reasons.ts";
 import { no, sentence, timestamp, yes, type Verdict } from "../status/condition.ts";
-import type { SnapshotWorld } from "./decide.ts";
 import type { SnapshotEffect } from "./effect.ts";
 import type { ScheduleFacts } from "./facts.ts";
 import type { FollowerFacts, FollowReport } from "./follower-facts.ts";
 import { followerName } from "./names.ts";
 import { workerNamed } from "./turn.ts";
+import type { SnapshotWorld } from "./world.ts";
 
 export interface FollowerTurn {
   readonly effects: readonly SnapshotEffect[];
@@ -31,8 +32,8 @@ const STOPS_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 10_000;
 const BEHIND_LEAST_MS = 120_000;
 /** How often the status follows the log. */
-const TELL_MOST_MS = 60_000;
-const TELL_UNCHANGED_MOST_MS = 300_000;
+const REPORT_MOST_MS = 60_000;
+const REPORT_UNCHANGED_MOST_MS = 300_000;
 
 export function followerTurn(schedule: ScheduleFacts, world: SnapshotWorld): FollowerTurn | undefined {
   const { spec, followers = [] } = schedule;
@@ -41,34 +42,62 @@ export function followerTurn(schedule: ScheduleFacts, world: SnapshotWorld): Fol
     those.map(({ name, uid }) => ({ kind: "StopFollower", schedule, follower: name, uid }) as const);
   if (spec.incremental === undefined || schedule.deleting)
     return live.length === 0 ? undefined : { effects: stop(live) };
-  const ended = whyEnded(schedule, world);
-  if (ended !== undefined) return { effects: stop(live), ...told(schedule, "NotFollowing", ended) };
+  const over = whyEnded(schedule, world);
+  if (over !== undefined) return { effects: stop(live), ...reported(schedule, "NotFollowing", over) };
   const endpoints = endpointsIn(world);
   const recipe = recipeOf(schedule, world);
   const usable = live.filter((one) => one.recipe === recipe && one.state.is !== "ended");
   const current = usable.toSorted((a, b) => a.attempt - b.attempt).at(-1);
-  const effects: SnapshotEffect[] = stop(live.filter((one) => one !== current));
-  if (current) return { effects, ...following(schedule, world, current) };
+  if (current)
+    return {
+      effects: stop(live.filter((one) => one !== current)),
+      ...following(schedule, world, current),
+    };
+  // One that has ended stays until the next one is made: it shows how often that was.
+  const ended = live.filter(({ state }) => state.is === "ended");
+  const running = live.filter((one) => !ended.includes(one));
+  const effects: SnapshotEffect[] = stop(running);
   const blocked = whyBlocked(world);
   // What runs with an earlier recipe is better than nothing.
-  if (blocked !== undefined) return { effects: [], ...told(schedule, "NotFollowing", blocked) };
+  if (blocked !== undefined) return { effects: [], ...reported(schedule, "NotFollowing", blocked) };
   const waitMs = Math.max(0, ...followers.map(({ stoppingMs = 0 }) => STOPS_WITHIN_MS - stoppingMs));
-  const isFree = live.length === 0 && (followers.length === 0 || waitMs === 0);
+  const isFree = running.length === 0 && (followers.length === ended.length || waitMs === 0);
   const attempt = 1 + Math.max(0, ...followers.map((one) => one.attempt));
   const name = workerNamed(world, followerName(schedule, attempt));
   if (!isFree)
     return {
       effects,
-      ...told(schedule, "Starting", "the follower is replaced; waiting for the former one to stop"),
+      ...reported(schedule, "Starting", "the follower is replaced; waiting for the former one to stop"),
       at: world.now + Math.max(1_000, waitMs),
     };
+  const pause = pauseAfter(ended);
+  if (pause) {
+    const at = world.now + pause.leftMs;
+    const message = `${pause.why}; the next one is created at ${timestamp(at)}`;
+    return { effects, ...reported(schedule, "FollowerFailed", message), at };
+  }
   const failure = schedule.followerFailure;
   return {
     effects: [{ kind: "StartFollower", schedule, attempt, recipe, endpoints }],
     ...(failure === undefined
-      ? told(schedule, "Starting", `creating ${name}`)
-      : told(schedule, "FollowerRefused", `${name} cannot be created: ${failure}; it is tried again`)),
+      ? reported(schedule, "Starting", `creating ${name}`)
+      : reported(schedule, "FollowerRefused", `${name} cannot be created: ${failure}; it is tried again`)),
   };
+}
+
+const PAUSES: Backoff = { firstMs: 10_000, longestMs: 300_000 };
+/** One that ran so long did not end by what ended the one before. */
+const RAN_WELL_MS = 600_000;
+
+/** One that ends at once is made again after a pause that grows with its attempts. */
+function pauseAfter(ended: readonly FollowerFacts[]): { leftMs: number; why: string } | undefined {
+  const last = ended.toSorted((a, b) => a.attempt - b.attempt).at(-1);
+  if (last?.state.is !== "ended") return undefined;
+  const { why, forMs, ranMs = 0 } = last.state;
+  const failures = ranMs >= RAN_WELL_MS ? 1 : last.attempt;
+  const pauseMs = doubledMs(failures, PAUSES);
+  const leftMs = pauseMs - (forMs ?? pauseMs);
+  return leftMs > 0 ? { leftMs, why } : undefined;
 }
 
 function whyEnded({ spec, invalid }: ScheduleFacts, { cluster }: SnapshotWorld): string | undefined {
@@ -124,31 +153,31 @@ function following(
   const interval = millisecondsOf(schedule.spec.incremental?.interval ?? CHANGES_INTERVAL);
   const worker = workerNamed(world, name);
   const at = now + Math.max(LOOK_EVERY_MS, interval);
-  const tell = (reason: FollowerReason, message: string, report?: FollowReport) => ({
-    ...told(schedule, reason, message, name, report),
+  const note = (reason: FollowerReason, message: string, report?: FollowReport) => ({
+    ...reported(schedule, reason, message, name, report),
     at,
   });
   if (state.is !== "running") {
     const why = state.why;
-    return why === undefined ? tell("Starting", `${worker} is being started`) : tell("FollowerFailed", why);
+    return why === undefined ? note("Starting", `${worker} is being started`) : note("FollowerFailed", why);
   }
   const { report } = state;
   const { incremental: before } = schedule.status;
   if (report?.state === "awaits-base") {
     const message = `${WHY[report.needs ?? "none"]}; a snapshot is taken to begin with`;
-    return { ...tell("AwaitingBase", message, report), needsBase: true };
+    return { ...note("AwaitingBase", message, report), needsBase: true };
   }
-  const silent = `${worker} does not tell how far it is${world.by === "process" ? "" : "; the operator has to be able to ask it at port 2381"}`;
-  // One that was started again begins to tell where the last segment ends.
+  const silent = `${worker} does not report its progress${world.by === "process" ? "" : "; the operator has to be able to ask it at port 2381"}`;
+  // One that was started again begins to report where the last segment ends.
   const known = Math.max(...[report?.time, before?.time].map((time) => Date.parse(time ?? "") || 0));
   if (known === 0 && report === undefined && (state.forMs ?? 0) > BEHIND_LEAST_MS)
-    return tell("Behind", silent);
-  if (known === 0) return tell("Starting", `${worker} is being started`, report);
+    return note("Behind", silent);
+  if (known === 0) return note("Starting", `${worker} is being started`, report);
   if (now - known > behindAfter(interval)) {
     const why = report === undefined ? silent : (report.problem ?? `${worker} is behind`);
-    return tell("Behind", `no changes were recorded since ${timestamp(known)}: ${why}`, report);
+    return note("Behind", `no changes were recorded since ${timestamp(known)}: ${why}`, report);
   }
-  return tell("Following", `${worker} records changes`, report);
+  return note("Following", `${worker} records changes`, report);
 }
 
 function behindAfter(interval: number): number {
@@ -156,7 +185,7 @@ function behindAfter(interval: number): number {
 }
 
 /** `report`: how far the log is, if it is known. */
-function told(
+function reported(
   schedule: ScheduleFacts,
   reason: FollowerReason,
   fragment: string,
@@ -195,14 +224,14 @@ function positionAfter(
   const reached = Date.parse(report.time);
   const was = Date.parse(before?.time ?? "") || 0;
   const isOther = clusterID !== undefined && clusterID !== before?.clusterID;
-  // One that was started again begins to tell where the last segment ends.
+  // One that was started again begins to report where the last segment ends.
   if (reached <= was && !isOther) return undefined;
   const interval = millisecondsOf(spec.incremental?.interval ?? CHANGES_INTERVAL);
   const sparing =
     revision === before?.revision
-      ? // So that one that was told last is not behind before the follower tells again.
-        Math.min(TELL_UNCHANGED_MOST_MS, behindAfter(interval) / 2)
-      : Math.max(LOOK_EVERY_MS, Math.min(TELL_MOST_MS, 2 * interval));
+      ? // So that one that was reported last is not behind before the follower reports again.
+        Math.min(REPORT_UNCHANGED_MOST_MS, behindAfter(interval) / 2)
+      : Math.max(LOOK_EVERY_MS, Math.min(REPORT_MOST_MS, 2 * interval));
   if (!isOther && reason === before?.reason && reached - was < sparing) return undefined;
   return { revision, time: timestamp(reached), ...(clusterID !== undefined && { clusterID }) };
 }

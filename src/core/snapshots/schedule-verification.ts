@@ -1,7 +1,8 @@
 /** Which snapshot of a schedule is to be verified now, and what its verifications have found. */
 import type { EtcdSnapshotScheduleStatus } from "../../api/etcd-snapshot-schedule.ts";
 import { timestamp } from "../status/condition.ts";
-import { lastTime, nextTime, type Cron } from "./cron.ts";
+import { lastTime, nextTime } from "./cron-times.ts";
+import type { Cron } from "./cron.ts";
 import type { SnapshotEffect } from "./effect.ts";
 import type { ScheduleFacts, SnapshotFacts } from "./facts.ts";
 

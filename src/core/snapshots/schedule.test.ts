@@ -54,11 +54,11 @@ describe("a schedule", () => {
     const next = turn(schedule, [made], due + 6_000);
     assert.ok(next.effect?.kind === "UpdateSchedule");
     assert.equal(next.effect.status.lastScheduled, timestamp(due));
-    const told = { ...schedule, status: next.effect.status };
-    const after = turn(told, [made], due + 7_000);
+    const reported = { ...schedule, status: next.effect.status };
+    const after = turn(reported, [made], due + 7_000);
     assert.ok(after.effect?.kind === "UpdateSchedule");
     assert.equal(after.effect.status.active, made.name);
-    assert.equal(turn({ ...told, status: after.effect.status }, [made], due + 8_000).effect, undefined);
+    assert.equal(turn({ ...reported, status: after.effect.status }, [made], due + 8_000).effect, undefined);
   });
 
   test("takes the last one of those that it missed, or none after its deadline", () => {
@@ -96,8 +96,11 @@ describe("a schedule", () => {
     assert.equal(conditions.find(({ type }) => type === "Ready")?.status, "False");
     const kinds = (effects: readonly { kind: string }[]) => effects.map(({ kind }) => kind);
     assert.deepEqual(kinds(also), ["PruneSnapshot", "CreateSnapshot"]);
-    const told = turn({ ...refused, status: effect.status }, old, now);
-    assert.deepEqual([told.effect, kinds(told.also ?? [])], [undefined, ["PruneSnapshot", "CreateSnapshot"]]);
+    const reported = turn({ ...refused, status: effect.status }, old, now);
+    assert.deepEqual(
+      [reported.effect, kinds(reported.also ?? [])],
+      [undefined, ["PruneSnapshot", "CreateSnapshot"]],
+    );
     const { failure: _none, ...asked } = refused;
     assert.equal(turn(asked, old, now).effect?.kind, "CreateSnapshot", "nothing is known of a failure");
   });
@@ -141,11 +144,11 @@ describe("a schedule with spec.verify", () => {
   const weekly = hourly({ spec: { verify: { schedule: "0 5 * * SUN" } } });
   // 2026-01-04 is a Sunday.
   const sunday = Date.UTC(2026, 0, 4, 5);
-  const told = { lastScheduled: timestamp(sunday), next: timestamp(sunday + HOUR) };
+  const reported = { lastScheduled: timestamp(sunday), next: timestamp(sunday + HOUR) };
 
   test("asks for a verification of the newest good snapshot, once for each time", () => {
     const own = [taken(weekly, sunday - HOUR), taken(weekly, sunday), taken(weekly, sunday, "Failed")];
-    const schedule = { ...weekly, status: told };
+    const schedule = { ...weekly, status: reported };
     const { effect, at } = turn(schedule, own, sunday + 60_000);
     assert.ok(effect?.kind === "RequestVerification");
     assert.deepEqual([effect.snapshot.name, effect.request], [own[1]?.name, timestamp(sunday)]);
@@ -166,7 +169,7 @@ describe("a schedule with spec.verify", () => {
   });
 
   test("waits for a good snapshot, and tells what the last verification found", () => {
-    const schedule = { ...weekly, status: told };
+    const schedule = { ...weekly, status: reported };
     const none = turn(schedule, [taken(weekly, sunday, "Failed")], sunday + 60_000);
     assert.ok(none.effect?.kind === "UpdateSchedule");
     assert.equal(none.effect.status.lastVerificationScheduled, undefined);

@@ -1,14 +1,14 @@
 /**
  * What to do for schedules of snapshots: make the EtcdSnapshot that is due, under a name that follows from its time, so
  * that it is never made twice; delete what the retention does not keep, never the newest one that succeeded or was found
- * right and only what the schedule itself made; and tell. What was missed comes down to the last one.
+ * right and only what the schedule itself made; and report. What was missed comes down to the last one.
  */
 import type { EtcdSnapshotScheduleStatus } from "../../api/etcd-snapshot-schedule.ts";
-import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
-import { sameContent } from "../hash.ts";
+import { sameContent } from "../template/hash.ts";
 import type { ScheduleReason } from "../messages/schedule-reasons.ts";
 import { condition, findCondition, no, sentence, timestamp, yes } from "../status/condition.ts";
-import { CronError, isZone, lastTime, nextTime, parseCron, type Cron } from "./cron.ts";
+import { lastTime, nextTime } from "./cron-times.ts";
+import { CronError, parseCron, type Cron } from "./cron.ts";
 import type { SnapshotEffect } from "./effect.ts";
 import type { ScheduleFacts, SnapshotFacts } from "./facts.ts";
 import type { FollowerTurn } from "./follower.ts";
@@ -21,6 +21,7 @@ import {
   type FailedVerification,
 } from "./schedule-verification.ts";
 import { isFinal } from "./status.ts";
+import { isZone } from "./zone.ts";
 
 /** One effect for each schedule at most, and when there is more to do. */
 export interface ScheduleTurn {
@@ -55,21 +56,6 @@ export function snapshotsOf(schedule: ScheduleFacts, snapshots: readonly Snapsho
   return snapshots.filter(({ schedule: uid }) => uid === schedule.uid);
 }
 
-/** What a snapshot that it asks for is to be like. */
-export function specFor({ spec }: Pick<ScheduleFacts, "spec">): EtcdSnapshotSpec {
-  const { cluster, destination, compression, encryption, serviceAccountName, activeDeadlineSeconds } = spec;
-  return {
-    cluster,
-    destination,
-    // spec.verify of the schedule says when one of them is.
-    verify: false,
-    ...(compression !== undefined && { compression }),
-    ...(encryption !== undefined && { encryption }),
-    ...(serviceAccountName !== undefined && { serviceAccountName }),
-    ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
-  };
-}
-
 /** As Kubernetes names the Jobs of a CronJob; one that is taken for the follower to begin with ends with `-b`. */
 export function scheduledName({ name }: Pick<ScheduleFacts, "name">, at: number, base = false): string {
   return `${name}-${Math.floor(at / 60_000)}${base ? BASE : ""}`;
@@ -87,12 +73,15 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
   const own = snapshotsOf(schedule, around.snapshots);
   const when = schedule.invalid ?? clockOf(schedule);
   if (typeof when === "string")
-    return told(schedule, own, around, { reason: "InvalidSchedule", message: when });
+    return reported(schedule, own, around, { reason: "InvalidSchedule", message: when });
   const { spec, status } = schedule;
   if (spec.suspend)
-    return told(schedule, own, around, { reason: "Suspended", message: "suspended: no snapshots are taken" });
+    return reported(schedule, own, around, {
+      reason: "Suspended",
+      message: "suspended: no snapshots are taken",
+    });
   if (!around.isThere)
-    return told(schedule, own, around, {
+    return reported(schedule, own, around, {
       reason: "ClusterNotFound",
       message: `EtcdCluster ${spec.cluster} does not exist; snapshots are taken once it does`,
     });
@@ -108,7 +97,7 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
     const create = { kind: "CreateSnapshot", schedule, at, ...(asBase && { base: true }) } as const;
     if (schedule.failure === undefined) return { effect: create, at: next };
     const message = `${scheduledName(schedule, at, asBase)} cannot be created: ${schedule.failure}; the operator tries again`;
-    const turn = told(schedule, own, around, { reason: "SnapshotRefused", message, next });
+    const turn = reported(schedule, own, around, { reason: "SnapshotRefused", message, next });
     // Deleting old ones may be what a quota waits for.
     return { ...turn, also: [...(prune ? [prune] : []), create] };
   };
@@ -120,7 +109,7 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
         ? `the snapshot of ${timestamp(due)} was left out: it could not be started in time`
         : `${made?.name} was created`;
       const reason = late ? "Missed" : "Scheduled";
-      return told(schedule, own, around, {
+      return reported(schedule, own, around, {
         reason,
         message,
         next,
@@ -143,7 +132,7 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
       ? (status.message ?? "the last snapshot was left out")
       : `the next snapshot is due at ${timestamp(next)}`;
   return {
-    ...told(schedule, own, around, { reason, message, next, fields: verification.fields }),
+    ...reported(schedule, own, around, { reason, message, next, fields: verification.fields }),
     at: first,
   };
 }
@@ -245,7 +234,7 @@ function keptBy(policy: Retention, snapshots: readonly SnapshotFacts[]): Snapsho
   return keepReasons(items, policy).flatMap(({ item, keep }) => (keep.length > 0 ? [item.snapshot] : []));
 }
 
-/** How far apart they are tells when the next one may be taken. */
+/** How far apart they are determines when the next one may be taken. */
 function lastPair(own: readonly SnapshotFacts[]): SnapshotFacts[] {
   const [newest, previous] = newestBases(own);
   return newest && previous && newest.createdAt - previous.createdAt <= BASES_APART_MS ? [previous] : [];
@@ -298,18 +287,18 @@ export function freshnessOf(
   return late ? { is: "old", snapshot: name, at: since, ...why } : { is: "fresh", snapshot: name, at: since };
 }
 
-interface Told {
+interface Report {
   readonly reason: ScheduleReason;
   readonly message: string;
   readonly next?: number;
   readonly fields?: Partial<EtcdSnapshotScheduleStatus>;
 }
 
-function told(
+function reported(
   schedule: ScheduleFacts,
   own: readonly SnapshotFacts[],
   { now, followed }: Around,
-  { reason, message: fragment, next, fields }: Told,
+  { reason, message: fragment, next, fields }: Report,
 ): ScheduleTurn {
   const { status: before, generation } = schedule;
   const stored = good(own);
@@ -345,7 +334,7 @@ function told(
     ),
   };
   const at = next === undefined ? {} : { at: next };
-  if (sameTold(before, after)) return at;
+  if (isSameReport(before, after)) return at;
   return { effect: { kind: "UpdateSchedule", schedule, status: after }, ...at };
 }
 
@@ -367,7 +356,7 @@ const COMPARED = [
   "kept",
 ] as const satisfies (keyof EtcdSnapshotScheduleStatus)[];
 
-function sameTold(a: EtcdSnapshotScheduleStatus, b: EtcdSnapshotScheduleStatus): boolean {
+function isSameReport(a: EtcdSnapshotScheduleStatus, b: EtcdSnapshotScheduleStatus): boolean {
   return COMPARED.every((field) => a[field] === b[field]) && sameContent(a.incremental, b.incremental);
 }
 

@@ -49,7 +49,7 @@ export function statusAfter(
 }
 
 /** Whether the status says it already. */
-export function isTold({ status, generation }: SnapshotFacts, verdict: SnapshotVerdict): boolean {
+export function isReported({ status, generation }: SnapshotFacts, verdict: SnapshotVerdict): boolean {
   return (
     status.observedGeneration === generation &&
     status.phase === verdict.phase &&

@@ -10,8 +10,14 @@ export type Turn = { readonly effect: SnapshotEffect } | { readonly inMs: number
 const AWAIT_RESULT_MS = 20_000;
 
 /** Undefined once nothing more is to come. */
-export function awaitResult({ agoMs, told }: { readonly agoMs: number; readonly told: boolean }): Turn {
-  return !told && agoMs < AWAIT_RESULT_MS ? { inMs: AWAIT_RESULT_MS - agoMs } : undefined;
+export function awaitResult({
+  agoMs,
+  reported,
+}: {
+  readonly agoMs: number;
+  readonly reported: boolean;
+}): Turn {
+  return !reported && agoMs < AWAIT_RESULT_MS ? { inMs: AWAIT_RESULT_MS - agoMs } : undefined;
 }
 
 export type JobRequest = Omit<Extract<SnapshotEffect, { kind: "StartJob" }>, "kind" | "snapshot">;

@@ -126,7 +126,7 @@ describe("a snapshot that was taken", () => {
     agoMs: 0,
     reason,
     message: "no",
-    told: true,
+    reported: true,
   });
 
   test("that is damaged or gone has failed, and is right again when a later verification says so", () => {
@@ -176,8 +176,8 @@ describe("a snapshot that was taken", () => {
 
   test("tells why its Job could not be made, and tries again", () => {
     const refused = { ...verifying(), failure: "exceeded quota" };
-    const told = after(refused);
-    assert.equal(told.status.verification?.reason, "JobRefused");
-    assert.deepEqual(briefly(decided([told])), ["StartJob verify 1"]);
+    const reported = after(refused);
+    assert.equal(reported.status.verification?.reason, "JobRefused");
+    assert.deepEqual(briefly(decided([reported])), ["StartJob verify 1"]);
   });
 });

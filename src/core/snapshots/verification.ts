@@ -7,9 +7,9 @@ import { formatDuration } from "../../api/duration.ts";
 import type { EtcdSnapshotStatus, SnapshotVerification } from "../../api/etcd-snapshot.ts";
 import { knownVerificationReason, type VerificationReason } from "../messages/verification-reasons.ts";
 import { condition, findCondition, no, sentence, timestamp, unknown, yes } from "../status/condition.ts";
-import type { SnapshotWorld } from "./decide.ts";
 import type { JobFacts, SnapshotFacts } from "./facts.ts";
 import { awaitResult, jobNamed, startJob, workerNamed, type Turn } from "./turn.ts";
+import type { SnapshotWorld } from "./world.ts";
 
 /** What asks for the first verification of a snapshot. */
 const BY_SPEC = "spec";
@@ -52,11 +52,11 @@ export function verificationTurn(world: SnapshotWorld, snapshot: SnapshotFacts):
   if (!isPending && (request === undefined || request === verification?.request)) return undefined;
   const fields = { request: request ?? verification?.request ?? BY_SPEC };
   const wait = (reason: VerificationReason, message: string) =>
-    told(world, snapshot, { phase: "Pending", reason, message, fields });
+    reported(world, snapshot, { phase: "Pending", reason, message, fields });
   const before = world.snapshots.find((other) => isAhead(other, snapshot));
   if (before) return wait("Queued", `waiting for ${before.name} to be verified`);
   if (world.blocked?.reason === "ImageUnknown") return wait("ImageUnknown", world.blocked.message);
-  return told(world, snapshot, {
+  return reported(world, snapshot, {
     phase: "Running",
     reason: "Started",
     message: `creating the ${world.by ?? "Job"} that verifies it`,
@@ -83,7 +83,7 @@ function requestOf({ verifyRequest, spec, status }: SnapshotFacts): string | und
 
 function running(world: SnapshotWorld, snapshot: SnapshotFacts, { attempt = 1 }: SnapshotVerification): Turn {
   const goesOn = (reason: VerificationReason, message: string) =>
-    told(world, snapshot, { phase: "Running", reason, message });
+    reported(world, snapshot, { phase: "Running", reason, message });
   const job = snapshot.jobs.find((one) => one.task === "verify" && one.attempt === attempt);
   if (job === undefined) {
     if (world.blocked?.reason === "ImageUnknown") return goesOn("ImageUnknown", world.blocked.message);
@@ -115,10 +115,10 @@ function succeeded(
   { name, uid }: JobFacts,
   { agoMs, verified }: Extract<JobFacts["state"], { is: "succeeded" }>,
 ): Turn {
-  // Nobody can tell what it found: its Pod is gone. Once more, then.
+  // What it found is not known: its Pod is gone. Once more, then.
   if (verified === undefined)
     return (
-      awaitResult({ agoMs, told: false }) ?? {
+      awaitResult({ agoMs, reported: false }) ?? {
         effect: { kind: "DeleteJob", snapshot, job: name, uid },
       }
     );
@@ -135,7 +135,7 @@ function succeeded(
     );
   const rto = formatDuration(Math.max(1_000, Math.round(rtoMs / 1_000) * 1_000));
   const hash = hashCompared ? ", and their hash is the recorded one" : "";
-  return told(world, snapshot, {
+  return reported(world, snapshot, {
     phase: "Succeeded",
     reason: "Verified",
     message: `restored in ${rto}: revision ${revision}, ${totalKeys} keys${hash}`,
@@ -145,7 +145,7 @@ function succeeded(
 }
 
 function failed(world: SnapshotWorld, snapshot: SnapshotFacts, reason: string, message: string): Turn {
-  return told(world, snapshot, {
+  return reported(world, snapshot, {
     phase: "Failed",
     reason: knownVerificationReason(reason) ?? "JobFailed",
     message,
@@ -154,15 +154,15 @@ function failed(world: SnapshotWorld, snapshot: SnapshotFacts, reason: string, m
 }
 
 /** Nothing where the status says it already. */
-function told(world: SnapshotWorld, snapshot: SnapshotFacts, verdict: VerificationVerdict): Turn {
+function reported(world: SnapshotWorld, snapshot: SnapshotFacts, verdict: VerificationVerdict): Turn {
   const { verification: before } = snapshot.status;
   const message = sentence(verdict.message).slice(0, LONGEST);
-  const isTold =
+  const isReported =
     before?.phase === verdict.phase &&
     before.reason === verdict.reason &&
     before.message === message &&
     before.request === (verdict.fields?.request ?? before.request);
-  if (isTold) return undefined;
+  if (isReported) return undefined;
   const status = statusWith(snapshot, { ...verdict, message }, world.now);
   return { effect: { kind: "UpdateSnapshot", snapshot, status } };
 }

@@ -53,3 +53,21 @@ test("what blocks every Job is told first, and one that has its Job is followed"
   const snapshots = [runningSnapshot("a", { is: "running", pod: "p" })];
   assert.deepEqual(decided(OPEN, { asked: true }, { snapshots }), ["Running/Started"]);
 });
+
+test("the process that takes one is told which life of the cluster its members are of", () => {
+  const { token = "" } = cluster.cluster.marks.established ?? {};
+  const world = snapshotWorld(viewOf(cluster), { snapshots: [runningSnapshot("a")] });
+  assert.ok(world.cluster.is === "present");
+  assert.deepEqual(world.cluster.life, { token, life: cluster.cluster.marks.life });
+  const [effect] = decideSnapshots({
+    ...world,
+    snapshots: [{ ...runningSnapshot("a"), status: { phase: "Running", clusterUID: cluster.cluster.uid } }],
+  }).effects;
+  assert.ok(effect?.kind === "StartJob");
+  assert.deepEqual(effect.life, world.cluster.life);
+  const marks = { ...cluster.cluster.marks, life: cluster.cluster.marks.life + 1 };
+  const restored = { ...cluster, cluster: { ...cluster.cluster, marks } };
+  const next = snapshotWorld(viewOf(restored), { snapshots: [] }).cluster;
+  assert.ok(next.is === "present");
+  assert.equal(next.life, undefined, "the next life was not seen yet");
+});

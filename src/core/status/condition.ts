@@ -3,14 +3,16 @@
  * people, the generation it is about, and the time of its last transition, which is kept while its status stays.
  */
 import type { Condition } from "../../api/metadata.ts";
+import { stopped } from "../messages/words.ts";
+import type { StatusReason } from "../messages/condition-reasons.ts";
 
 export interface Verdict {
   readonly status: Condition["status"];
-  readonly reason: string;
+  readonly reason: StatusReason;
   readonly message: string;
 }
 
-const verdict = (status: Condition["status"]) => (reason: string, message: string) =>
+const verdict = (status: Condition["status"]) => (reason: StatusReason, message: string) =>
   ({ status, reason, message }) satisfies Verdict;
 export const yes = verdict("True");
 export const no = verdict("False");
@@ -51,7 +53,7 @@ export function sentence(text: string): string {
   const [first = ""] = text.split(" ", 1);
   const isName = /[-.\d]/.test(first) || first === "etcd";
   const begun = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+  return stopped(begun);
 }
 
 /** As Kubernetes writes times: whole seconds, UTC. */

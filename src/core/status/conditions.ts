@@ -4,21 +4,24 @@
  * to act, so that they are true on every path (I6).
  */
 import type { Condition } from "../../api/metadata.ts";
-import { bytesOf } from "../../api/quantity.ts";
-import { isSecure, modesInUse } from "../config/flags.ts";
+import { modesInUse } from "../config/flags.ts";
+import { exitOf } from "../assess/exit-causes.ts";
 import { describeForeign, foreignMembers } from "../assess/foreign.ts";
 import { shutOut } from "../assess/fencing.ts";
 import { whyUnreachable } from "../assess/out-of-reach.ts";
+import type { ConditionReason } from "../messages/condition-reasons.ts";
 import { reasonOf, sentenceOf } from "../messages/table.ts";
 import { quorum } from "../quorum.ts";
 import { sameWays } from "../template/client-ways.ts";
 import { sayTokens } from "../assess/tokens.ts";
-import { runningQuota } from "../assess/quota.ts";
+import { FULL_FILE, LOW_SPACE, ROOM_AGAIN, spaceOf } from "../assess/space.ts";
 import { auth as authRule } from "../rules/auth.ts";
 import { corrupt as corruptRule } from "../rules/corrupt.ts";
 import { quorumLost } from "../rules/quorum-lost.ts";
+import { regainAccess } from "../rules/regain-access.ts";
 import { trouble } from "../assess/trouble.ts";
 import { peerPhase } from "../template/peer-plane.ts";
+import { runningTLS } from "../template/running-tls.ts";
 import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
 import { no, unknown, yes, type Verdict } from "./condition.ts";
 import { describeMember } from "./member.ts";
@@ -42,12 +45,6 @@ export interface Certificates {
   /** The time to hold that against, where the controller's own clock is known to be wrong. */
   readonly now?: number;
 }
-
-/** Above this share of the quota data is running out of room; below the lower one it has room again. */
-const LOW_SPACE = 0.8;
-const ROOM_AGAIN = 0.7;
-/** The file may be nearly full of free pages: etcd counts those too (R26). */
-const FULL_FILE = 0.95;
 
 export function quorate(view: View): Verdict {
   if (view.hasQuorum) {
@@ -80,7 +77,8 @@ function isServed(view: View): boolean {
 /** Clients can read and write. */
 export function available(view: View): Verdict {
   if (!isServed(view)) return whyNoQuorum(view, no);
-  if (!view.open) return no("Booting", "the first members serve, and clients are about to be let in");
+  if (!view.open)
+    return no("Booting", "the first members serve, and the client Service is about to be created");
   const { alarms } = view.observation.etcd;
   if (alarms.some(({ alarm }) => alarm === "CORRUPT"))
     return no("Corrupt", "etcd answers reads but refuses writes, since a CORRUPT alarm is armed");
@@ -134,7 +132,7 @@ export function tlsReady(view: View, certificates: Certificates | undefined): Ve
     modesInUse(plane, view.spec.tls, records).some((mode) => mode !== "Disabled"),
   );
   if (planes.length === 0) return no("Disabled", "spec.tls turns encryption off on both planes");
-  if (certificates === undefined) return unknown("NotObserved", "the certificates were not looked at");
+  if (certificates === undefined) return unknown("NotObserved", "the certificates could not be read");
   const [problem] = certificates.problems;
   if (problem !== undefined)
     return no(certificates.reason ?? "CertificateProblem", certificates.problems.join("; "));
@@ -142,17 +140,14 @@ export function tlsReady(view: View, certificates: Certificates | undefined): Ve
     ([, at]) => at <= (certificates.now ?? view.now),
   );
   if (expired.length > 0)
-    return no("Expired", `a certificate of ${expired.map(([name]) => name).join(", ")} has run out`);
-  const behind = view.staying.filter(
-    ({ record }) =>
-      (["client", "peer"] as const).some(
-        (plane) => isSecure(record.template.tls, plane) !== isSecure(view.spec.tls, plane),
-      ) ||
-      !sameWays(record.template.tls, view.spec.tls) ||
-      peerPhase(record.template.tls, view.spec.tls) !== undefined,
-  );
+    return no("Expired", `a certificate of ${expired.map(([name]) => name).join(", ")} has expired`);
+  const behind = view.staying.filter((member) => {
+    const tls = runningTLS(member);
+    return !sameWays(tls, view.spec.tls) || peerPhase(tls, view.spec.tls) !== undefined;
+  });
   if (behind.length > 0) return no("RollingOut", `${names(behind)} do not run with spec.tls yet`);
-  const off = planes.length === 1 ? `; the ${planes[0] === "client" ? "peer" : "client"} plane is plain` : "";
+  const off =
+    planes.length === 1 ? `; the ${planes[0] === "client" ? "peer" : "client"} plane uses plaintext` : "";
   return yes("Issued", `certificates are in place on the ${planes.join(" and ")} plane${off}`);
 }
 
@@ -165,6 +160,8 @@ export function authReady(view: View): Verdict | undefined {
   const wait = outcome && "hold" in outcome ? outcome.hold : undefined;
   if (wanted === undefined)
     return no("AuthEnabledByHand", wait ? sayHold(wait) : "etcd has auth enabled, and spec.auth is absent");
+  const [regained] = regainAccess(view);
+  if (regained && "act" in regained) return no("RegainingAccess", regained.act.message);
   const etcd = view.hasQuorum ? facts?.etcd : undefined;
   if (!etcd) return unknown("NotObserved", "users and roles could not be read from etcd");
   if (!wanted.enabled)
@@ -176,28 +173,26 @@ export function authReady(view: View): Verdict | undefined {
   if (outcome) return no("Applying", "users and roles are being changed in etcd");
   const users = Object.keys(etcd.users).length;
   const { self = "" } = facts ?? {};
-  const told = `auth is enabled with ${users} users; the operator works as user ${self}`;
-  return yes("Enabled", `${told}; ${sayTokens(view)}`);
+  const enabled = `auth is enabled with ${users} users; the operator works as user ${self}`;
+  return yes("Enabled", `${enabled}; ${sayTokens(view)}`);
 }
 
 export function spaceLow(view: View, before: Condition["status"] | undefined): Verdict {
   if (view.observation.etcd.alarms.some(({ alarm }) => alarm === "NOSPACE"))
     return yes("NoSpace", "the quota is full; delete keys or raise spec.options.quotaBackendBytes");
   const shares = view.members.flatMap((member) => {
-    const { name, answer, record } = member;
-    if (!answer.reachable) return [];
-    const quota = runningQuota(member) ?? bytesOf(record.template.options.quotaBackendBytes);
-    return [{ name, used: answer.dbSizeInUse / quota, file: answer.dbSize / quota }];
+    const space = spaceOf(member);
+    return space ? [{ name: member.name, ...space }] : [];
   });
   if (shares.length === 0) return unknown("NotObserved", "no member answers");
   const limit = before === "True" ? ROOM_AGAIN : LOW_SPACE;
-  const full = shares.filter(({ used }) => used > limit);
+  const full = shares.filter(({ used, quota }) => used > limit * quota);
   if (full.length > 0)
     return yes(
       "DataNearQuota",
       `the data of ${names(full)} fills more than ${limit * 100} % of the quota; delete keys or raise spec.options.quotaBackendBytes`,
     );
-  const bloated = shares.filter(({ file }) => file > FULL_FILE);
+  const bloated = shares.filter(({ file, quota }) => file > FULL_FILE * quota);
   if (bloated.length > 0)
     return yes("FileNearQuota", `the database file of ${names(bloated)} is nearly as large as the quota`);
   return no("Room", `less than ${LOW_SPACE * 100} % of the quota is used`);
@@ -206,9 +201,7 @@ export function spaceLow(view: View, before: Condition["status"] | undefined): V
 export function corrupt(view: View): Verdict {
   const [outcome] = corruptRule(view);
   if (outcome && "hold" in outcome) return yes("Corrupt", sayHold(outcome.hold));
-  const unreadable = view.members.filter(
-    ({ workload }) => workload.state === "exited" && workload.cause === "data-corrupt",
-  );
+  const unreadable = view.members.filter((member) => exitOf(member)?.data === "unreadable");
   if (unreadable.length > 0) return yes("Unreadable", `the data of ${names(unreadable)} cannot be read`);
   // A comparison that is due says nothing yet.
   if (outcome && outcome.act.class !== "maintain")
@@ -240,7 +233,7 @@ function unhealthyMembers(view: View): MemberView[] {
   return [...known, ...voters.filter(({ record }) => record.joined)];
 }
 
-function reasonOfDown(down: readonly MemberView[]): string {
+function reasonOfDown(down: readonly MemberView[]): ConditionReason {
   return down.every(({ workload }) => workload.state !== "exited" && workload.state !== "waiting")
     ? "MemberRestarting"
     : "MemberDown";

@@ -1,17 +1,19 @@
 /**
  * Ready, Reconciling and Stalled, as kstatus and all that builds on it (kubectl wait, Flux, Argo CD, Helm) read them:
  * Ready says that the spec is applied and the cluster serves; of the other two, which are abnormal when true, at most
- * one is True: work that goes on by itself, or work that needs a person or has not moved for too long.
+ * one is True: work that needs no help, or work that needs a person or has not moved for too long.
  */
 import type { Condition } from "../../api/metadata.ts";
 import type { Act, Decision, Hold, HoldReason } from "../action.ts";
+import type { StatusReason } from "../messages/condition-reasons.ts";
 import { WORK } from "../messages/reasons.ts";
+import { sentences } from "../messages/words.ts";
 import type { View } from "../view.ts";
 import { no, timestamp, unknown, yes, type Verdict } from "./condition.ts";
 
 /** What keeps the cluster from being as its spec says. */
 export interface Work {
-  readonly reason: string;
+  readonly reason: StatusReason;
   readonly message: string;
   /** It does not end by itself. */
   readonly needsPerson: boolean;
@@ -64,12 +66,12 @@ export function progressOf(
     return { Reconciling: no(reason, message), Stalled: yes(reason, message) };
   const seconds = Math.floor((view.now - since) / 1000);
   if (seconds < view.spec.progressDeadlineSeconds)
-    return { Reconciling: yes(reason, message), Stalled: no(reason, "work goes on by itself") };
+    return { Reconciling: yes(reason, message), Stalled: no(reason, "no action is needed; work continues") };
   const late = `no progress since ${timestamp(since)}; still trying: ${message}`;
   return { Reconciling: no(DEADLINE, late), Stalled: yes(DEADLINE, late) };
 }
 
-/** A pause that keeps lost quorum from coming back is no rest: whoever paused it has to end it. */
+/** A pause that keeps lost quorum from coming back is no rest: a person has to end it. */
 function isStoppedInNeed({ spec, established, observation }: View, Quorate: Verdict): boolean {
   const isMeantToServe = established && spec.replicas > 0 && !observation.cluster.deleting;
   return spec.paused && isMeantToServe && Quorate.status === "False";
@@ -77,7 +79,7 @@ function isStoppedInNeed({ spec, established, observation }: View, Quorate: Verd
 
 const DEADLINE = "ProgressDeadlineExceeded";
 
-function both(reason: string, message: string): { Reconciling: Verdict; Stalled: Verdict } {
+function both(reason: StatusReason, message: string): { Reconciling: Verdict; Stalled: Verdict } {
   return { Reconciling: no(reason, message), Stalled: no(reason, message) };
 }
 
@@ -125,7 +127,7 @@ export function readyOf(view: View, judged: Judged, work: Work | undefined, heal
   if (Quorate.status === "Unknown") return unknown(Quorate.reason, Quorate.message);
   if (view.spec.replicas === 0) return no("Hibernated", work?.message ?? Quorate.message);
   if (view.established && Quorate.status === "False") return because(Quorate);
-  if (work?.reason === "Paused") return no("Paused", `${work.message}; ${healthy}`);
+  if (work?.reason === "Paused") return no("Paused", sentences(work.message, healthy));
   if (work && MAY_PASS.has(work.reason)) return unknown(work.reason, work.message);
   if (Stalled.status === "True") return because(Stalled);
   if (Reconciling.status === "True") return because(Reconciling);
@@ -143,5 +145,5 @@ export function mainHold(holds: readonly Hold[]): Hold | undefined {
 }
 
 export function sayHold({ message, next }: Pick<Hold, "message" | "next">): string {
-  return next === undefined ? message : `${message}. ${next.replace(/\.$/, "")}`;
+  return next === undefined ? message : sentences(message, next);
 }

@@ -1,5 +1,12 @@
-/** The plan of a recovery as the status tells it. */
+/** The plan of a recovery as the status reports it. */
 import type { RecoveryStatus } from "../../api/etcd-cluster-status.ts";
+import { formatDuration } from "../../api/duration.ts";
+import {
+  pointInstead,
+  preferredInstead,
+  snapshotInstead,
+  type Alternative,
+} from "../assess/recovery-alternative.ts";
 import { recoveryPlan, type RecoveryPlan } from "../assess/recovery-plan.ts";
 import { names, type MemberView, type View } from "../view.ts";
 import { sentence } from "./condition.ts";
@@ -15,7 +22,10 @@ export function recoveryOf(view: View): RecoveryStatus | undefined {
     message: sentence(sayPlan(plan)),
     revision: plan.revisions,
     ...(plan.lost && { lostRevisions: plan.lost }),
-    ...alternative(view, plan),
+    ...(plan.lostSeconds !== undefined && { lostSeconds: plan.lostSeconds }),
+    preferred: preferredInstead(view, plan)?.is ?? "Survivor",
+    ...snapshotOf(view, plan),
+    ...pointOf(view, plan),
     members: plan.members.slice(0, MOST_MEMBERS).map(({ member, data, unreachable }) => ({
       name: member.name,
       data: data ? ("Found" as const) : unreachable ? ("Unreachable" as const) : ("Lost" as const),
@@ -24,23 +34,37 @@ export function recoveryOf(view: View): RecoveryStatus | undefined {
   };
 }
 
-/** Of this cluster's data alone: revisions of another life are not compared with it. */
-function alternative({ observation }: View, plan: RecoveryPlan): Pick<RecoveryStatus, "snapshot"> {
-  const { cluster, etcd, snapshots } = observation;
-  const clusterID = cluster.marks.established?.clusterID;
-  const taken = (snapshots?.snapshots ?? []).flatMap(({ name, deleting, status }) => {
-    const { phase, revision, completedAt: takenAt, verifiedAt } = status;
-    if (phase !== "Succeeded" || deleting || revision === undefined || status.clusterID !== clusterID)
-      return [];
-    return [{ name, revision, ...(takenAt && { takenAt }), ...(verifiedAt && { verifiedAt }) }];
-  });
-  const [newest] = taken.toSorted((a, b) => b.revision - a.revision);
-  if (!newest) return {};
-  const lost = Math.max(0, (etcd.highestRevision ?? 0) - newest.revision);
-  return { snapshot: { ...newest, ...(plan.lost && { lostRevisions: lost }) } };
+function snapshotOf(view: View, plan: RecoveryPlan): Pick<RecoveryStatus, "snapshot"> {
+  const found = snapshotInstead(view, plan);
+  if (!found) return {};
+  const { name, revision, at, verifiedAt } = found;
+  return {
+    snapshot: {
+      name,
+      revision,
+      ...planAndLoss(found),
+      ...(at && { takenAt: at }),
+      ...(verifiedAt && { verifiedAt }),
+    },
+  };
 }
 
-function sayPlan({ survivor, members, revisions, lost }: RecoveryPlan): string {
+function pointOf(view: View, plan: RecoveryPlan): Pick<RecoveryStatus, "pointInTime"> {
+  const [point, snapshot] = [pointInstead(view, plan), snapshotInstead(view, plan)];
+  // A snapshot that cannot be restored stands in front of nothing.
+  const isBehind = snapshot?.plan !== undefined && snapshot.revision >= (point?.revision ?? 0);
+  if (!point || isBehind) return {};
+  const { name: schedule, revision, at } = point;
+  return { pointInTime: { schedule, revision, ...planAndLoss(point), ...(at && { time: at }) } };
+}
+
+const planAndLoss = ({ plan, lost, lostSeconds }: Alternative) => ({
+  ...(plan !== undefined && { plan }),
+  ...(lost !== undefined && { lostRevisions: lost }),
+  ...(lostSeconds !== undefined && { lostSeconds }),
+});
+
+function sayPlan({ survivor, members, revisions, lost, lostSeconds }: RecoveryPlan): string {
   const gone = members.filter(({ data }) => !data).map(({ member }) => member);
   const away = members.filter(({ unreachable }) => unreachable).map(({ member }) => member);
   const unknown = away
@@ -50,7 +74,7 @@ function sayPlan({ survivor, members, revisions, lost }: RecoveryPlan): string {
     revisions.least === revisions.most
       ? `revision ${revisions.least}`
       : `a revision from ${revisions.least} to ${revisions.most}`;
-  return `${survivor.name} would be taken as the whole cluster, with ${reach}, and the other members rebuilt from it; ${sayLoss(lost, names(gone))}${unknown}`;
+  return `${survivor.name} would be taken as the whole cluster, with ${reach}, and the other members rebuilt from it; ${sayLoss(lost, names(gone))}${saySeconds(lostSeconds)}${unknown}`;
 }
 
 function sayLoss(lost: RecoveryPlan["lost"], gone: string): string {
@@ -59,6 +83,11 @@ function sayLoss(lost: RecoveryPlan["lost"], gone: string): string {
   if (lost.most === 0) return `${only}; none is known of`;
   const count = lost.least === lost.most ? `${lost.most}` : `${lost.least} to ${lost.most}`;
   return `${only}: ${count} of the revisions that were seen`;
+}
+
+function saySeconds(most: number | undefined): string {
+  if (most === undefined) return "";
+  return `, and none of them was older than ${formatDuration(most * 1_000)} when quorum was lost`;
 }
 
 /** The words of what could not look into it, or of its volume. */

@@ -3,7 +3,7 @@
  * client request ride along, or are written alone when they moved a lot and the last write is long ago.
  */
 import type { EtcdClusterStatus, MemberStatus } from "../../api/etcd-cluster-status.ts";
-import { sameContent } from "../hash.ts";
+import { sameContent } from "../template/hash.ts";
 
 const FAST_FACTS_MS = 600_000;
 const FAST_FACTS_SHARE = 0.1;

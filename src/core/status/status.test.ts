@@ -167,7 +167,7 @@ const rows: readonly [
       Degraded: "True MemberDown",
     },
     "Paused",
-    /^spec\.paused is true.*; 2 of 3 voters healthy/,
+    /^spec\.paused is true.*\. 2 of 3 voters healthy/,
   ],
   [
     "paused without quorum: nothing goes on by itself, and a person has to end the pause",

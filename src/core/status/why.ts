@@ -1,12 +1,16 @@
 /** "Why is nothing happening?": the decision, told to a person, with what to do next. */
 import type { Decision, Hold } from "../action.ts";
+import { sentences, stopped } from "../messages/words.ts";
 import { describeStep } from "../plan/plan.ts";
+import { sentence } from "./condition.ts";
 
 export interface Reason {
   readonly reason: string;
   readonly message: string;
   /** What a person can do; undefined when waiting is enough. */
   readonly next?: string;
+  /** The summary says it already. */
+  readonly inSummary?: true;
 }
 
 export interface Explanation {
@@ -32,22 +36,30 @@ export function why(decision: Decision): Explanation {
     };
   }
   if (decision.converged) {
-    const [remark] = reasons;
-    const needsPerson = remark?.reason === "ForeignMember";
+    const [remark, ...others] = reasons;
+    if (!remark) return { summary: "Nothing to do: the cluster matches its spec.", reasons, then };
+    const needsPerson = remark.reason === "ForeignMember";
     return {
-      summary: remark
-        ? `${needsPerson ? "Needs attention" : "Nothing to do"}: ${remark.message}.`
-        : "Nothing to do: the cluster matches its spec.",
-      reasons,
+      summary: `${needsPerson ? "Needs attention" : "Nothing to do"}: ${stopped(remark.message)}`,
+      reasons: [summarized(remark), ...others],
       then,
     };
   }
   const reported = reasons.find((reason) => reason.next !== undefined);
+  if (reported)
+    return {
+      summary: `Waiting for a person: ${stopped(reported.message)}`,
+      reasons: reasons.map((one) => (one === reported ? summarized(one) : one)),
+      then,
+    };
+  const [first = "", ...more] = reasons.map(({ message }) => message);
   return {
-    summary: reported
-      ? `Waiting for a person: ${reported.message}.`
-      : `Waiting: ${reasons.map((r) => r.message).join("; ")}.`,
-    reasons,
+    summary: `Waiting: ${sentences(first, ...more.map(sentence))}`,
+    reasons: reasons.map(summarized),
     then,
   };
+}
+
+function summarized(reason: Reason): Reason {
+  return { ...reason, inSummary: true };
 }

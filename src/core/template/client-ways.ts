@@ -4,7 +4,7 @@
  * etcd does not report who still comes how (R56). A pure function of the records and the spec.
  */
 import { clientScheme, clientSchemes, isSecure, modeOf } from "../config/flags.ts";
-import { canonical } from "../hash.ts";
+import { canonical } from "./hash.ts";
 import type { MemberTemplate } from "../record.ts";
 
 type TLS = MemberTemplate["tls"];
@@ -28,10 +28,9 @@ export interface Passage {
 /** `running`: the TLS in the records of all members that stay. */
 export function passage(running: readonly TLS[], asked: TLS): Passage {
   const wanted = waysOf(asked);
-  const served = [...new Set(running.flatMap(waysOf))];
-  if (!running.every((tls) => includes(waysOf(tls), wanted)))
-    return { now: serving([...new Set([...served, ...wanted])], asked, running) };
-  const ways = served.filter((way) => !wanted.includes(way));
+  const served = servedBy(running);
+  const ways = endingWays(running, asked);
+  if (ways === undefined) return { now: serving([...new Set([...served, ...wanted])], asked, running) };
   // Once the first member has closed them, those clients are shut out there, and waiting helps nobody.
   const isClosing = running.some((tls) => includes(wanted, waysOf(tls)));
   return ways.length === 0 || isClosing
@@ -39,9 +38,20 @@ export function passage(running: readonly TLS[], asked: TLS): Passage {
     : { now: serving(served, asked, running), closing: { ways, then: asked } };
 }
 
+/** What some member serves and the spec does not ask for; undefined until every member serves what it asks for. */
+export function endingWays(running: readonly TLS[], asked: TLS): readonly Way[] | undefined {
+  const wanted = waysOf(asked);
+  if (!running.every((tls) => includes(waysOf(tls), wanted))) return undefined;
+  return servedBy(running).filter((way) => !wanted.includes(way));
+}
+
 /** What members serve now, all of it, whatever the spec asks for. */
 export function asServed(running: readonly TLS[], asked: TLS): TLS {
-  return running.length === 0 ? asked : serving([...new Set(running.flatMap(waysOf))], asked, running);
+  return running.length === 0 ? asked : serving(servedBy(running), asked, running);
+}
+
+function servedBy(running: readonly TLS[]): readonly Way[] {
+  return [...new Set(running.flatMap(waysOf))];
 }
 
 export function sameWays(a: TLS, b: TLS): boolean {
@@ -50,10 +60,14 @@ export function sameWays(a: TLS, b: TLS): boolean {
 
 function serving(ways: readonly Way[], asked: TLS, running: readonly TLS[]): TLS {
   if (isSame(waysOf(asked), ways)) return asked;
-  if (isSame(ways, ["plaintext"])) return withMode(asked, "Disabled");
+  if (isSame(ways, ["plaintext"])) {
+    // Of certificates nothing is said then, so that it is no reason to restart a member either.
+    const { clientAuth = asked.clientAuth } = running[0] ?? {};
+    return asWritten({ ...asked, clientAuth, client: { mode: "Disabled" } }, running);
+  }
   const clientAuth = ways.includes("anonymous") ? "None" : "Required";
   const secure = [asked, ...running].find((tls) => isSecure(tls, "client")) ?? asked;
-  const tls = { ...withMode(asked, modeOf(secure, "client")), clientAuth } as const;
+  const tls = { ...withSource(asked, secure), clientAuth } as const;
   if (!ways.includes("plaintext")) return asWritten(tls, running);
   const client = { listen: ["http", "https"], advertise: advertised(running) } as const;
   return asWritten({ ...tls, effective: { ...tls.effective, client } }, running);
@@ -93,8 +107,10 @@ function meaning({
   });
 }
 
-function withMode(tls: TLS, mode: ReturnType<typeof modeOf>): TLS {
-  return modeOf(tls, "client") === mode ? tls : { ...tls, client: { ...tls.client, mode } };
+/** With where the certificates for clients of `other` come from. */
+function withSource(tls: TLS, other: TLS): TLS {
+  const mode = modeOf(other, "client");
+  return modeOf(tls, "client") === mode ? tls : { ...tls, client: { ...other.client, mode } };
 }
 
 /** By the scheme that every member serves before and after it restarts: so we, too, can always reach it. */

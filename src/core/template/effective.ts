@@ -6,15 +6,15 @@
 import { millisecondsOf } from "../../api/duration.ts";
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { withKey, withoutKey } from "../auth/token.ts";
-import { isSecure, modeOf } from "../config/flags.ts";
-import { shortHash } from "../hash.ts";
-import type { AuthorityFacts, ClusterFacts, Plane } from "../observation.ts";
+import { isSecure, modeOf, peerScheme } from "../config/flags.ts";
+import { shortHash } from "./hash.ts";
+import type { AuthorityFacts, ClusterFacts, EtcdMemberEntry, Plane } from "../observation.ts";
 import type { EffectiveTLS, MemberRecord, MemberTemplate } from "../record.ts";
 import type { View } from "../view.ts";
 import { asServed, passage, sameWays, type Way } from "./client-ways.ts";
 import { templateFor, templateHash } from "./template.ts";
-import { withPeers } from "./peer-plane.ts";
-import { withSources } from "./tls-source.ts";
+import { peerPhase, withPeers } from "./peer-plane.ts";
+import { sourceState, withSources } from "./tls-source.ts";
 
 export const PLANES: readonly Plane[] = ["client", "peer"];
 
@@ -45,7 +45,7 @@ export function withoutEffective(recorded: MemberTemplate): MemberTemplate {
 /** Templates are compared and hashed by identity where they can be: the same answer is the same object. */
 const known = new WeakMap<MemberTemplate, Map<string, MemberTemplate>>();
 
-type Seen = Pick<View, "staying" | "observation">;
+type Seen = Pick<View, "staying" | "observation" | "unrecorded">;
 
 /** Why members are not given the TLS of the spec yet: clients that come in these ways would be shut out. */
 export interface Closing {
@@ -93,10 +93,19 @@ export function isChangingTLS(
   return members.some(({ record }) => !sameWays(record.template.tls, tls));
 }
 
+/** Members that others added, and that could not reach peers which listen with TLS: a person lets that begin. */
+export interface CutOff {
+  readonly members: readonly EtcdMemberEntry[];
+  readonly word: string;
+}
+
 export interface Effective {
   readonly template: MemberTemplate;
   readonly closing?: Closing;
   readonly locked?: Locked;
+  readonly cutOff?: CutOff;
+  /** Clients are served as before until the source that is asked for has certificates for every member. */
+  readonly awaitsClient?: true;
 }
 
 export function effective(view: Seen, template: MemberTemplate): MemberTemplate {
@@ -105,8 +114,35 @@ export function effective(view: Seen, template: MemberTemplate): MemberTemplate 
 
 export function effectiveTLS(view: Seen, template: MemberTemplate): Effective {
   const keyed = withKey(view, template);
-  const asked = withTLS(keyed, withPeers(view.staying, keyed.tls));
+  const { authorities } = view.observation.platform;
+  const peersWith = (mayListen: boolean) =>
+    withTLS(keyed, withPeers(view.staying, keyed.tls, { authorities, mayListen }));
+  const then = clientsOf(view, peersWith(true), keyed.tls);
+  const members = cutOffBy(view, then.template);
+  if (members.length === 0) return then;
+  const { cluster } = view.observation;
+  const ids = members.map(({ id }) => id).toSorted();
+  const word = shortHash(`TLS without ${ids.join()} at generation ${cluster.generation} of ${cluster.uid}`);
+  // A rollout that waits for approval has one word for all of it, and only the newest is there.
+  if ([word, templateHash(then.template)].includes(cluster.approved ?? "")) return then;
+  return { ...clientsOf(view, peersWith(false), keyed.tls), cutOff: { members, word } };
+}
+
+/** Only the first that listens with TLS shuts anybody out: afterwards it has happened. */
+function cutOffBy({ staying, unrecorded }: Seen, { tls }: MemberTemplate): EtcdMemberEntry[] {
+  const isBegun = staying.some(({ record }) => peerScheme(record.template.tls) === "https");
+  if (isBegun || staying.length === 0 || peerScheme(tls) === "http") return [];
+  return unrecorded.filter(({ ours, peerURLs }) => !ours && peerURLs.some((url) => url.startsWith("http:")));
+}
+
+/** `asked` with how clients come meanwhile; `wanted` is what the spec asks for. */
+function clientsOf(view: Seen, asked: MemberTemplate, wanted: MemberTemplate["tls"]): Effective {
   const running = view.staying.map(({ record }) => record.template.tls);
+  const { authorities } = view.observation.platform;
+  const isFirst =
+    isSecure(asked.tls, "client") && running.length > 0 && running.every((tls) => !isSecure(tls, "client"));
+  if (isFirst && sourceState(asked.tls, "client", authorities) !== "ready")
+    return { template: withTrust(view, withTLS(asked, asServed(running, asked.tls))), awaitsClient: true };
   const { now, closing } = passage(running, asked.tls);
   const isChanging = running.some((tls) => !sameWays(tls, now)) || closing !== undefined;
   const unread = isAuthUnread(view.observation);
@@ -120,7 +156,13 @@ export function effectiveTLS(view: Seen, template: MemberTemplate): Effective {
   const word = closingWord(view.observation.cluster, then);
   const until = closesAt(view.observation);
   const { cluster, now: time } = view.observation;
-  if (cluster.approved === word || (until !== undefined && until <= time)) return { template: then };
+  if (until !== undefined && until <= time) return { template: then };
+  // Where rollouts wait for approval, this word is for what clients use alone: peers have their own, and come first.
+  const isTooEarly =
+    cluster.spec.update.strategy === "OnApproval" &&
+    running.some((tls) => peerPhase(tls, wanted) !== undefined);
+  if (isTooEarly) return { template: withTrust(view, withTLS(asked, now)) };
+  if (cluster.approved === word) return { template: then };
   return {
     template: withTrust(view, withTLS(asked, now)),
     closing: { ways: closing.ways, word, then: templateHash(then), ...(until !== undefined && { until }) },

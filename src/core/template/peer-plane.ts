@@ -5,26 +5,43 @@
  * pure function of the records and the spec.
  */
 import { isSecure, modeOf, peerScheme } from "../config/flags.ts";
+import type { PlatformFacts } from "../observation.ts";
 import type { MemberTemplate } from "../record.ts";
 import type { MemberView } from "../view.ts";
 import { asWritten } from "./client-ways.ts";
+import { sourceState } from "./tls-source.ts";
 
 type TLS = MemberTemplate["tls"];
 type Seen = Pick<MemberView, "record" | "upToDate">;
 
+interface Around {
+  readonly authorities: PlatformFacts["authorities"];
+  /** Nobody is in the way of the first that listens with TLS. */
+  readonly mayListen: boolean;
+}
+
 /** What members are to be given now; `members` are all that stay. */
-export function withPeers(members: readonly Seen[], asked: TLS): TLS {
+export function withPeers(members: readonly Seen[], asked: TLS, { authorities, mayListen }: Around): TLS {
   const running = members.map(({ record }) => record.template.tls);
   const secure = running.filter((tls) => isSecure(tls, "peer"));
   const [first] = secure;
   if (isSecure(asked, "peer")) {
     if (running.length === 0) return asked;
+    // Nobody is stopped who would wait for certificates then. Who has some of another source gives them up: nobody needs
+    // them, since nobody listens with TLS before all have certificates.
+    if (secure.length < running.length && sourceState(asked, "peer", authorities) !== "ready")
+      return asWritten({ ...asked, peer: { mode: "Disabled" } }, running);
     // Nobody who cannot dial it meets the first that listens with TLS; by then nobody is without certificates any more.
     const isBegun = running.some((tls) => peerScheme(tls) === "https");
-    const mayListen = secure.length === running.length && (isBegun || members.every(isSettled));
-    return mayListen ? asked : asWritten(inPlaintext(asked), running);
+    const mayBegin = mayListen && members.every(isSettled);
+    const listens = secure.length === running.length && (isBegun || mayBegin);
+    return listens ? asked : asWritten(inPlaintext(asked), running);
   }
   if (!first) return asked;
+  // Others dial a founder as it was planned: whatever else it needs to start is given to it before.
+  const isFounding = members.some(({ record }) => record.boot === "New" && !record.joined);
+  if (isFounding && running.some((tls) => peerScheme(tls) === "https"))
+    return asWritten({ ...asked, peer: { ...first.peer, mode: modeOf(first, "peer") } }, running);
   // Nobody gives up what it dials others with while one of them listens with TLS.
   const isBegun = secure.length < running.length;
   const mayDrop = running.every((tls) => peerScheme(tls) === "http") && (isBegun || members.every(isSettled));
@@ -51,8 +68,11 @@ function inPlaintext(tls: TLS): TLS {
 export function listeningAs(tls: TLS, peerURL: string): TLS {
   if (peerURL.startsWith("http:")) return isSecure(tls, "peer") ? inPlaintext(tls) : tls;
   if (tls.effective?.peer?.listen === undefined) return tls;
-  const { listen: _plain, ...peer } = tls.effective.peer;
-  return { ...tls, effective: { ...tls.effective, peer } };
+  const { effective: { peer = {}, ...others } = {}, ...rest } = tls;
+  const { listen: _plain, ...kept } = peer;
+  // Nothing is left of it that a record without a change would not have: the same in other words is a restart.
+  const planes = { ...others, ...(Object.keys(kept).length > 0 && { peer: kept }) };
+  return Object.keys(planes).length > 0 ? { ...rest, effective: planes } : rest;
 }
 
 /** How far the change is: what a member lacks on the way to what the spec asks for. */

@@ -9,6 +9,7 @@ import { unsupportedOptions } from "../config/flags.ts";
 import { message, type Message, type WaitCode } from "../messages/table.ts";
 import type { MemberTemplate } from "../record.ts";
 import { effective, effectiveTLS, type Effective, type Locked } from "./effective.ts";
+import { strandedPlane } from "./tls-source.ts";
 import { isVolatile, sameTemplate, templateFor, templateHash } from "./template.ts";
 import { versionStep, type VersionStep } from "../version/upgrade.ts";
 import { compareVersions, minorNumber, version } from "../version/version.ts";
@@ -26,6 +27,8 @@ export interface Target {
   /** Why it is not all of the TLS that the spec asks for. */
   readonly closing?: Effective["closing"];
   readonly locked?: Effective["locked"];
+  readonly cutOff?: Effective["cutOff"];
+  readonly awaitsClient?: Effective["awaitsClient"];
 }
 
 export function targetOf(view: View): Target {
@@ -57,6 +60,9 @@ export function targetOf(view: View): Target {
   if (missing !== undefined)
     return refused(message("VersionUnavailable", { version: step.to, why: missing }));
   const spec = step.snapshots ? snapshotOften(view.spec) : view.spec;
+  const running = view.staying.map(({ record }) => record.template.tls);
+  const stranded = strandedPlane(running, view.spec.tls, platform.authorities);
+  if (stranded) return refused(message("CertificatesAwaited", { plane: stranded }));
   const tls = effectiveTLS(view, templateFor(spec, step.to));
   if (tls.locked?.begun) return refused(whyLocked(tls.locked));
   if (!crosses(view, step.to)) return { step, ...tls };
@@ -70,7 +76,7 @@ function atPresentVersion(view: View): MemberTemplate {
   const [newest] = view.staying
     .map(({ record }) => record.template)
     .toSorted((a, b) => compareVersions(version(b.version), version(a.version)));
-  if (!newest) throw new RangeError("nobody has a version");
+  if (!newest) throw new RangeError("no member has a version");
   const asked = templateFor(view.spec, newest.version);
   return effective(view, view.spec.image.digest === undefined ? asked : { ...asked, image: newest.image });
 }

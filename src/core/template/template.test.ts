@@ -5,11 +5,13 @@ import { decide } from "../decide.ts";
 import { asBefore, type LaterField } from "./later-fields.ts";
 import type { MemberTemplate } from "../record.ts";
 import {
+  processWith,
   lacksOnlyResources,
   renderedFor,
   sameStart,
   sameTemplate,
   startHash,
+  startOf,
   templateFor,
   templateHash,
   transition,
@@ -157,6 +159,16 @@ test("another source of certificates restarts nobody: etcd reads its leaves anew
   }
 });
 
+test("a certificate of the gateway's own restarts a member, another Secret with one does not", () => {
+  const of = (gateway?: string, clientAuth: "Required" | "None" = "Required") => {
+    const secrets = { server: "a", operator: "b", ...(gateway && { gateway }) };
+    return templateFor(specOf({ tls: { clientAuth, client: { mode: "Secrets", secrets } } }), "3.6.16");
+  };
+  assert.equal(transition(of(), of("c")), "restart");
+  assert.equal(transition(of("c"), of("d")), "record");
+  assert.equal(transition(of(undefined, "None"), of("c", "None")), "record", "nobody asks for one");
+});
+
 test("another size: claims grow in place, the limit of an emptyDir needs another Pod, a directory has none", () => {
   const sized = (medium: "Persistent" | "Memory" | "Ephemeral" | "HostPath", size: string) =>
     templateFor(
@@ -213,4 +225,23 @@ test("a restart stamp makes the start another one, and a record without it start
   assert.equal(sameStart(startHash(stamped), stamped), true);
   assert.equal(sameStart(startHash(stamped), { ...record, restart: "operation-2" }), false);
   assert.equal(sameStart(startHash({ ...stamped, joined: false }), stamped), true, "a latch restarts nobody");
+});
+
+test("the start of another TLS or version is the same, however it is come by", () => {
+  const planes: NonNullable<EtcdClusterSpecInput["tls"]>[] = [
+    { mode: "Managed" },
+    { mode: "Disabled" },
+    { client: { mode: "Disabled" }, clientAuth: "None" },
+  ];
+  for (const restart of [undefined, "stamp"])
+    for (const tls of planes)
+      for (const version of ["3.6.16", "3.7.3"]) {
+        const record = {
+          ...recordOf("3.6.16", {}, { joined: true }),
+          ...(restart !== undefined && { restart }),
+        };
+        const other = { tls: templateFor(specOf({ tls }), version).tls, version };
+        const { process } = startOf({ ...record, template: { ...record.template, ...other }, joined: true });
+        assert.equal(processWith(record, other), process);
+      }
 });

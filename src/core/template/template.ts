@@ -5,16 +5,17 @@
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { bytesOf, quotaOf } from "../../api/quantity.ts";
 import { tokenFor } from "../auth/token.ts";
-import { canonical, shortHash } from "../hash.ts";
+import { namesGateway } from "../config/gateway.ts";
+import { canonical, shortHash, shortHashes } from "./hash.ts";
 import { asBefore } from "./later-fields.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "../record.ts";
 import { readStart, writeStart, type Start } from "./start.ts";
 
 /**
  * Raised when our own rendering changes in a way that would restart members. 2: etcd's HTTP gateway has a certificate of
- * its own (R51), and that of a server is none of a client any more.
+ * its own (R51), and that of a server is none of a client any more. 3: so it is where cert-manager issues them.
  */
-export const RENDER_VERSION = 2;
+export const RENDER_VERSION = 3;
 
 /** The newest template of each spec object: passes over an unchanged spec share it, and with it its text. */
 const rendered = new WeakMap<EtcdClusterSpec, MemberTemplate>();
@@ -74,27 +75,51 @@ const starts = new WeakMap<MemberTemplate, Start>();
 export function startOf(record: Started): Start {
   let start = starts.get(record.template);
   if (start === undefined) {
-    // The volume is not part of it: a grown volume needs no restart, another one is another member (I4).
-    // Nor are names in certificates: etcd reads its leaves anew at every handshake (R45). Labels and
-    // annotations of a Pod change in place.
-    const { storage: _volume, renderVersion: _ours, tls, pod, ...process } = asBefore(record.template);
-    const planes = planesOf(tls);
-    const { labels: _labels, annotations: _annotations, resources, ...workload } = pod;
-    start = {
-      process: shortHash(canonical({ ...process, tls: planes, pod: workload })),
-      resources: shortHash(canonical(resources)),
-    };
+    const { process, resources } = startPartsOf(record.template);
+    start = { process: shortHash(canonical(process)), resources: shortHash(canonical(resources)) };
     starts.set(record.template, start);
   }
   // A record without a stamp starts as ever: an operator that knows stamps restarts nobody.
-  if (record.restart !== undefined)
-    start = { ...start, process: shortHash(`${start.process} restarted by ${record.restart}`) };
+  if (record.restart !== undefined) start = { ...start, process: restarted(start.process, record.restart) };
   // Once joined, etcd ignores the list (R4) and the file holds only the member itself (H3).
   return record.joined ? start : { ...start, peers: peersHash(record.initialCluster) };
 }
 
+/**
+ * The volume is not part of it: a grown volume needs no restart, another one is another member (I4). Nor are names in
+ * certificates: etcd reads its leaves anew at every handshake (R45). Labels and annotations of a Pod change in place.
+ */
+function startPartsOf(template: MemberTemplate) {
+  const { storage: _volume, renderVersion: _ours, tls, pod, ...process } = asBefore(template);
+  const { labels: _labels, annotations: _annotations, resources, ...workload } = pod;
+  return { process: { ...process, tls: planesOf(tls), pod: workload }, resources };
+}
+
+function restarted(process: string, stamp: string): string {
+  return shortHash(`${process} restarted by ${stamp}`);
+}
+
+const beginnings = new WeakMap<MemberTemplate, (rest: string) => string>();
+
+/** The process of `startOf` with another TLS or version. All that is long comes before these in the text. */
+export function processWith(
+  { template, restart }: Pick<MemberRecord, "template" | "restart">,
+  other: Pick<MemberTemplate, "tls" | "version">,
+): string {
+  const fields = Object.entries(startPartsOf({ ...template, ...other }).process);
+  const textOf = (part: typeof fields) => canonical(Object.fromEntries(part)).slice(1, -1);
+  let hash = beginnings.get(template);
+  if (hash === undefined) {
+    hash = shortHashes(`{${textOf(fields.filter(([name]) => name < "tls"))},`);
+    beginnings.set(template, hash);
+  }
+  const process = hash(`${textOf(fields.filter(([name]) => name >= "tls"))}}`);
+  return restart === undefined ? process : restarted(process, restart);
+}
+
 /** What of them etcd is started with. Where leaves come from is not part of it: they are read anew (R45). */
-function planesOf({ extraSANs: _names, managed: _lives, client, peer, ...rest }: MemberTemplate["tls"]) {
+function planesOf(tls: MemberTemplate["tls"]) {
+  const { extraSANs: _names, managed: _lives, client, peer, ...rest } = tls;
   const withoutSource = ({
     secrets: _source,
     certManager: _issuers,
@@ -102,7 +127,9 @@ function planesOf({ extraSANs: _names, managed: _lives, client, peer, ...rest }:
   }: NonNullable<MemberTemplate["tls"]["client" | "peer"]>) => plane;
   return {
     ...rest,
-    ...(client && { client: withoutSource(client) }),
+    ...(client && {
+      client: { ...withoutSource(client), ...(namesGateway(tls) && { gateway: true }) },
+    }),
     ...(peer && { peer: withoutSource(peer) }),
   };
 }

@@ -216,6 +216,7 @@ export function assertInvariants(o: Observation, action: Action): void {
     case "RotateAuthority": {
       // Between phases in which everybody trusts both; or nobody was given anything of the new CA.
       if (action.turn === "Reverse" || action.turn === "Abort") return;
+      if (action.turn === "Replace") return assertAllEnded(o);
       const { other, current } = platform.authorities?.[action.plane] ?? {};
       for (const facts of o.members) {
         const { record, trust } = facts;
@@ -307,7 +308,7 @@ function assertTriedFirst(o: Observation, facts: MemberFacts, template: object):
 function assertSeenFault(o: Observation, { record, volume, deleting }: MemberFacts): void {
   const listed = look(o).list.some((entry) => entry.id === record.memberID);
   const intact = volume.state === "ready" && volume.uid === record.volumeUID && listed && !deleting;
-  if (intact) assert.equal(o.cluster.approved, `replace-${record.name}`, "H16: blind is not dead");
+  if (intact) assert.equal(o.cluster.approved, `replace-${record.name}`, "H16: unreachable is not dead");
 }
 
 function assertNotRunning({ workload }: MemberFacts): void {

@@ -3,7 +3,7 @@ import type { EtcdOperationStatus } from "../../api/etcd-operation.ts";
 import type { Decision } from "../action.ts";
 import { decide } from "../decide.ts";
 import type { Observation, OperationFacts } from "../observation.ts";
-import { tellOperations } from "../operations/tell.ts";
+import { reportOperations } from "../operations/report.ts";
 import type { OperationTask } from "../operations/task.ts";
 import { describeStep, plan } from "../plan/plan.ts";
 import { viewOf } from "../view.ts";
@@ -50,14 +50,14 @@ export function outcomeOf(observation: Observation, name = "task"): EtcdOperatio
   return statusOf(run(observation), name);
 }
 
-/** What it is told now: `Pending Paused`. */
-export function toldOf(
+/** What is reported of it now: `Pending Paused`. */
+export function reportedStatus(
   observation: Observation,
   name = "task",
   decision: Decision = decide(observation),
 ): string {
-  const telling = tellOperations(viewOf(observation), decision, undefined).find(
+  const report = reportOperations(viewOf(observation), decision, undefined).find(
     ({ write }) => write.operation === name,
   );
-  return telling ? `${telling.write.status.phase} ${telling.write.status.reason}` : "nothing";
+  return report ? `${report.write.status.phase} ${report.write.status.reason}` : "nothing";
 }

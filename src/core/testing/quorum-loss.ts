@@ -6,9 +6,11 @@ import { decide } from "../decide.ts";
 import type { DirectoryMember, MemberDirectory, Observation } from "../observation.ts";
 import { describeStep } from "../plan/plan.ts";
 import { predict } from "../plan/predict.ts";
+import type { SnapshotFacts } from "../snapshots/facts.ts";
 import { viewOf } from "../view.ts";
-import { change, exited, healthy, record } from "./cluster.ts";
+import { change, edit, exited, healthy, record } from "./cluster.ts";
 import { assertInvariants } from "./naive-invariants.ts";
+import { snapshotNamed } from "./snapshots.ts";
 
 const clusterID = healthy().cluster.marks.established?.clusterID ?? "";
 
@@ -63,6 +65,26 @@ export const world = lostQuorum();
 export const planOf = (observation: Observation) => recoveryPlan(viewOf(observation));
 export const hash = planOf(world)?.hash ?? "";
 export const task = { kind: "recoverQuorum", approve: hash } as const;
+
+/** The data of both has been gone for longer than repair.memberLostAfter, and the survivor has all that was seen. */
+export function automatic(spec: object = {}): Observation {
+  const down = goneFor(edit(world, { recovery: { quorumLoss: "Automatic", ...spec } }), 6 * 60_000);
+  return { ...down, etcd: { ...down.etcd, highestRevision: 80 } };
+}
+
+/** With everything that was seen in a verified snapshot, while the survivor may lack some of it. */
+export function preferring(change: Partial<SnapshotFacts["status"]> = {}, spec: object = {}): Observation {
+  const observation = holding(automatic({ prefer: "Snapshot", maxLostRevisions: 5, ...spec }), "demo-1", {
+    replay: 0,
+  });
+  const clusterID = observation.cluster.marks.established?.clusterID;
+  const status = { revision: 78, clusterID, sha256: "a".repeat(64), etcdVersion: "3.6.14", ...change };
+  const taken = snapshotNamed("nightly-1", {
+    source: { s3: { bucket: "backups", key: "one.db" } },
+    status: { phase: "Succeeded", verifiedAt: "2026-05-04T10:00:00Z", ...status },
+  });
+  return { ...observation, snapshots: { snapshots: [taken] } };
+}
 
 export function next(observation: Observation): string {
   const { act } = decide(observation);

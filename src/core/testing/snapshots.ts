@@ -1,7 +1,8 @@
 /** Snapshots for tests: an object as a user makes it, and worlds with a healthy cluster. */
 import type { EtcdSnapshotScheduleSpec } from "../../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
-import { decideSnapshots, type SnapshotDecision, type SnapshotWorld } from "../snapshots/decide.ts";
+import { decideSnapshots, type SnapshotDecision } from "../snapshots/decide.ts";
+import type { SnapshotWorld } from "../snapshots/world.ts";
 import type { JobFacts, JobState, ScheduleFacts, SnapshotFacts } from "../snapshots/facts.ts";
 import { NOW } from "./cluster.ts";
 

@@ -33,7 +33,7 @@ export function withoutList(o: Observation): Observation {
   return { ...o, etcd };
 }
 
-export function blind(
+export function unreachableEtcd(
   o = healthy(),
   ready: boolean | undefined = true,
   more: Partial<MemberFacts> = {},

@@ -11,7 +11,7 @@ import {
 } from "@bufbuild/protobuf";
 import { constants, type ClientHttp2Stream } from "node:http2";
 import { ended, Http2Failure } from "../../http2/failure.ts";
-import { brokenOff, chunksOf } from "../../http2/stream.ts";
+import { brokenOff, chunksOf, takenFrom } from "../../http2/stream.ts";
 import type { ChunkParser, RpcStream } from "../../seams/etcd-transport.ts";
 import { encodeFrame, FrameDecoder } from "./frame.ts";
 import { rpcFailure, StatusReader } from "./status.ts";
@@ -62,19 +62,25 @@ export class GrpcStream<I extends DescMessage, O extends DescMessage> implements
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<MessageShape<O>> {
-    for await (const message of this.#read(new FrameDecoder(this.#longest), false))
-      yield fromBinary(this.#call.output, message);
+    const decoder = new FrameDecoder(this.#longest);
+    const messages = (stream: ClientHttp2Stream) => framed(chunksOf(stream, this.#signal), decoder);
+    for await (const message of this.#read(decoder, messages)) yield fromBinary(this.#call.output, message);
   }
 
   parsed<T>(parser: ChunkParser<T>): AsyncGenerator<T> {
-    return this.#read(parser, true);
+    const taken = (stream: ClientHttp2Stream) =>
+      takenFrom(stream, this.#signal, (chunk) => parser.push(chunk));
+    return this.#read(parser, taken);
   }
 
-  async *#read<T>(decoder: ChunkParser<T>, unjoined: boolean): AsyncGenerator<T> {
+  async *#read<T>(
+    decoder: ChunkParser<T>,
+    open: (stream: ClientHttp2Stream) => AsyncGenerator<T>,
+  ): AsyncGenerator<T> {
     const stream = await this.#opening;
     let cause: unknown;
     try {
-      for await (const chunk of chunksOf(stream, this.#signal, { unjoined })) yield* decoder.push(chunk);
+      yield* open(stream);
     } catch (error) {
       cause = error;
     }
@@ -83,6 +89,7 @@ export class GrpcStream<I extends DescMessage, O extends DescMessage> implements
     if (this.#status?.failure !== undefined) throw this.#status.failure;
     if (cause !== undefined || this.#status?.ok !== true || decoder.pending)
       throw rpcFailure(cause instanceof Http2Failure ? cause : brokenOff(stream, cause));
+    yield* decoder.rest?.() ?? [];
   }
 
   #opened(stream: ClientHttp2Stream): ClientHttp2Stream {
@@ -93,4 +100,8 @@ export class GrpcStream<I extends DescMessage, O extends DescMessage> implements
     if (this.#cancelled || this.#signal.aborted) stream.close(constants.NGHTTP2_CANCEL);
     return stream;
   }
+}
+
+async function* framed<T>(chunks: AsyncIterable<Uint8Array>, decoder: ChunkParser<T>): AsyncGenerator<T> {
+  for await (const chunk of chunks) yield* decoder.push(chunk);
 }

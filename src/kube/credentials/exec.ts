@@ -106,7 +106,7 @@ export class ExecCredentials implements CredentialSource {
     return outputOf(this.#plugin, result, timeoutMs);
   }
 
-  /** What the plugin is told. The CA goes along as data, wherever the kubeconfig has it. */
+  /** What the plugin is given. The CA goes along as data, wherever the kubeconfig has it. */
   async #info(interactive: boolean): Promise<object> {
     const { apiVersion, cluster } = this.#plugin;
     const { "certificate-authority": file, ...rest } = cluster ?? {};
@@ -114,11 +114,11 @@ export class ExecCredentials implements CredentialSource {
       typeof file === "string" && rest["certificate-authority-data"] === undefined
         ? await this.#world.disk.read(file)
         : undefined;
-    const told = {
+    const given = {
       ...rest,
       ...(ca !== undefined && { "certificate-authority-data": Buffer.from(ca).toString("base64") }),
     };
-    return { apiVersion, kind: "ExecCredential", spec: { interactive, ...(cluster && { cluster: told }) } };
+    return { apiVersion, kind: "ExecCredential", spec: { interactive, ...(cluster && { cluster: given }) } };
   }
 }
 

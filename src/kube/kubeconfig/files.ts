@@ -53,11 +53,9 @@ export async function readMerged(disk: Disk, files: readonly string[]): Promise<
 }
 
 async function parseFile(file: string, text: string): Promise<Fields> {
-  // In a Pod there is none to read: what reads it is loaded when there is.
-  const { parse } = await import("yaml");
   let parsed: unknown;
   try {
-    parsed = parse(text);
+    parsed = fromJson(text) ?? (await fromYaml(text));
   } catch (cause) {
     throw new KubeConfigError("unreadable", `${file} is not YAML: ${(cause as Error).message}`, { cause });
   }
@@ -65,6 +63,22 @@ async function parseFile(file: string, text: string): Promise<Fields> {
   if (parsed === null || parsed === undefined) return {};
   if (isFields(parsed)) return parsed;
   throw new KubeConfigError("unreadable", `${file} is not a kubeconfig`);
+}
+
+/** What a program wrote is often JSON, which is YAML too. */
+function fromJson(text: string): unknown {
+  if (!text.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Its parser takes a megabyte, and is loaded when it is needed: in a Pod there is nothing to read. */
+async function fromYaml(text: string): Promise<unknown> {
+  const { parse } = await import("yaml");
+  return parse(text);
 }
 
 function entriesOf(file: string, parsed: Fields, kind: Kind): Entry[] {

@@ -3,10 +3,11 @@ import { mayBeAdopted } from "../../core/assess/adoption.ts";
 import { templateFor } from "../../core/template/template.ts";
 import type { View } from "../../core/view.ts";
 import { isControlledBy, pods, type KubeObject } from "../../kube/resources.ts";
+import { wholeDirectory } from "../names.ts";
 import { adoptionReading, isAdopting } from "../observe/adoption-facts.ts";
 import { hasFailed, inspectionOf, type RecoveryObjects } from "../observe/recovery-facts.ts";
 import { inspectPod } from "../render/recovery-pods.ts";
-import type { Wanted } from "./wanted.ts";
+import type { Wanted } from "./wanted-object.ts";
 
 export function adoptionInspections(
   { spec, observation: { cluster, platform } }: View,
@@ -25,9 +26,11 @@ export function adoptionInspections(
     // It is deleted first, and made again when it is gone.
     if (known && hasFailed(known, objects.now)) return [];
     const owner = { name: volume.member, uid: "", template: templateFor(spec, spec.version) };
+    const { host } = volume;
+    const place = host && { node: host.node, directory: wholeDirectory(host.path) };
     const policy = {
       do: "create",
-      object: inspectPod(cluster, owner, reads, { image }),
+      object: inspectPod(cluster, owner, reads, { image, ...place }),
       known,
       isOurs: (found: KubeObject) => isControlledBy(found, cluster.uid),
     } as const;

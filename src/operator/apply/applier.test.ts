@@ -8,7 +8,7 @@ import { clusterWith } from "../testing/rendered.ts";
 import { Applier } from "./applier.ts";
 import { Outcomes, type ApplyContext } from "./outcomes.ts";
 import { PartWaits } from "./part-waits.ts";
-import type { Wanted } from "./wanted.ts";
+import type { Wanted } from "./wanted-object.ts";
 
 /** Each write takes a turn of the event loop, and that of "slow" some more; `refused` ones fail. */
 function world(refused: readonly string[] = []) {
@@ -48,7 +48,7 @@ test("what fails keeps only those back that need it, and is a problem of its own
     entry("needing", "c", { needs: ["first"] }),
   ]);
   assert.deepEqual(done, ["b"]);
-  assert.deepEqual(outcomes.problems, ["first: refused"]);
+  assert.deepEqual(outcomes.problems, [{ key: "first Error", message: "first: refused" }]);
 });
 
 test("what was deleted since it was read is no problem, and is not asked for on every pass", async () => {

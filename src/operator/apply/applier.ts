@@ -14,7 +14,7 @@ import { keepApplied, keepCreated } from "./keep.ts";
 import { partsOf } from "./not-made.ts";
 import { ObjectGone, type ApplyContext, type Outcomes } from "./outcomes.ts";
 import { assertUnrecorded } from "./peer-services.ts";
-import type { Policy, Wanted } from "./wanted.ts";
+import type { Policy, Wanted } from "./wanted-object.ts";
 
 type As<Do extends Policy["do"]> = Extract<Policy, { do: Do }>;
 

@@ -9,6 +9,7 @@ import { isGiven, isSecure, modesInUse } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
 import { Conflict } from "../../control/platform.ts";
+import { problemOf } from "../../control/problem.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { ANNOTATIONS, CLIENTS, memberSecretName, secretNames } from "../names.ts";
@@ -28,7 +29,7 @@ import { findOne, keepCreated, keepSecret, relabel, UNCONTESTED } from "./keep.t
 import { partsOf } from "./not-made.ts";
 import type { ApplyContext, Outcomes } from "./outcomes.ts";
 import { keepTokenKeys, tokenFiles } from "./token-keys.ts";
-import type { Policy } from "./wanted.ts";
+import type { Policy } from "./wanted-object.ts";
 
 type Issue = Extract<Policy, { do: "issue" }>;
 
@@ -151,7 +152,7 @@ async function issueMember(
     if (!(error instanceof Contested) || !known || !canStartFrom(certificates, record, known, wanted))
       throw error;
     // Another owner of a field must not keep a member from being started that could be.
-    outcomes.problems.push(`${partsOf.secret(record.name)}: ${error.message}`);
+    outcomes.problems.push(problemOf(partsOf.secret(record.name), error));
     return true;
   }
 }

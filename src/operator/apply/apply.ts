@@ -9,7 +9,10 @@ import type { View } from "../../core/view.ts";
 import { PLANES } from "../../pki/plan.ts";
 import { Applier } from "./applier.ts";
 import { Outcomes, type ApplyContext } from "./outcomes.ts";
-import { nameIn, wantedObjects, type Cached } from "./wanted.ts";
+import type { Cached } from "./cached.ts";
+import { CLIENTS } from "../names.ts";
+import type { Wanted } from "./wanted-object.ts";
+import { nameIn, wantedObjects } from "./wanted.ts";
 
 export async function applyObjects(context: ApplyContext, view: View): Promise<Applied> {
   const { certificates, contests, clashes, given, latches, waits } = context;
@@ -28,6 +31,7 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
   const isKnown = view.observation.cluster.invalid === undefined;
   if (isKnown && clashes.keepOnly(list.map(({ resource, policy }) => ({ resource, name: nameIn(policy) }))))
     outcomes.changed = true;
+  if (isKnown) forgetUnwanted(context, list);
   await new Applier(context, view, outcomes).walk(list);
   const problems = [...outcomes.problems, ...certificates.keeper.problems, ...contests.problems()];
   waits.keepOnly(outcomes.parts);
@@ -40,9 +44,19 @@ export async function applyObjects(context: ApplyContext, view: View): Promise<A
   ].filter((at) => at !== undefined);
   return {
     changed: outcomes.changed,
-    problems: [...new Set(problems)],
+    problems,
     ...(times.length > 0 && { lookAgainAt: Math.min(...times) }),
   };
+}
+
+/** What kept a client from getting a certificate is nobody's problem once it is to have none. */
+function forgetUnwanted({ certificates }: ApplyContext, list: readonly Wanted[]): void {
+  const wanted = new Set(
+    list.flatMap(({ policy }) =>
+      policy.do === "issue" && policy.secret.of === "client" ? policy.secret.commonName : [],
+    ),
+  );
+  for (const name of Object.values(CLIENTS)) if (!wanted.has(name)) certificates.keeper.forget(name);
 }
 
 function cachedOf({ certificates, stores, live, key, operatorPods }: ApplyContext, view: View): Cached {

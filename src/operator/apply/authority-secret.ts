@@ -111,10 +111,12 @@ export function turnFacts(
   asked: Asked,
 ): Pick<AuthorityFacts, "turn" | "successor"> | undefined {
   try {
-    const turn = turnOf(pki, authorityIn(secret, "the CA"), asked);
-    if (!turn) return undefined;
-    const offered = turn === "Begin" && asked.by === "others" ? asked.offered : undefined;
-    return { turn, ...(offered && { successor: idOf(pki, offered, "the given CA") }) };
+    const authority = authorityIn(secret, "the CA");
+    const turn = turnOf(pki, authority, asked);
+    const isNext = turn === "Begin" || (!turn && authority.rotation.phase === "Bundle");
+    const offered = isNext && asked.by === "others" ? asked.offered : undefined;
+    if (!turn && !offered) return undefined;
+    return { ...(turn && { turn }), ...(offered && { successor: idOf(pki, offered, "the given CA") }) };
   } catch (error) {
     if (!(error instanceof PkiError)) throw error;
     return undefined;
@@ -142,7 +144,7 @@ export async function rotateAuthority(
   const { caMs: lifeMs } = lifetimesOf(spec.tls);
   const { successor: wanted, ...step } = action;
   if (wanted !== undefined && (!offered || idOf(pki, offered, "the given CA") !== wanted))
-    throw new Conflict(`the ${plane} CA that is given is another one by now`);
+    throw new Conflict(`the given ${plane} CA has changed meanwhile`);
   const successor = wanted === undefined ? undefined : offered;
   const after = await advanced(pki, before, {
     ...step,

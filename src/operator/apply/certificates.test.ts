@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import { sentencesOf } from "../../control/problem.ts";
 import { healthy } from "../../core/testing/cluster.ts";
 import { createPki } from "../../pki/issue.ts";
 import { inspect } from "../../pki/inspect.ts";
@@ -43,7 +44,7 @@ test("while our clock contradicts the API server's nothing is issued, and what i
   time.now += 70 * DAY;
   time.contradiction = "the clocks differ";
   assert.deepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
-  assert.match(certificates.keeper.problems.join(), /due for renewal.*the clocks differ/);
+  assert.match(sentencesOf(certificates.keeper.problems).join(), /due for renewal.*the clocks differ/);
   await assert.rejects(certificates.newAuthority(cluster, "peer"), { reason: "wrong-clock" });
   assert.equal(await certificates.memberFiles(cluster, { ...record, name: "demo-9" }, undefined), undefined);
   assert.equal(certificates.unissuedFor("demo-9")?.reason, "CertificateNotIssued", "the authority is there");
@@ -52,16 +53,28 @@ test("while our clock contradicts the API server's nothing is issued, and what i
   assert.notDeepEqual(await certificates.memberFiles(cluster, record, secretOf(files)), files);
 });
 
+test("a CA that waits for the clock is not missing, however the difference of the clocks changes", async () => {
+  const { certificates, time } = await world();
+  for (const plane of PLANES) {
+    certificates.leave(plane);
+    time.contradiction = "the clocks differ by 10 s";
+    await assert.rejects(certificates.newAuthority(cluster, plane), { reason: "wrong-clock" });
+  }
+  time.contradiction = "the clocks differ by 11 s";
+  assert.equal(await certificates.memberFiles(cluster, record, undefined), undefined);
+  assert.equal(certificates.unissuedFor(record.name)?.reason, "CertificateNotIssued");
+});
+
 describe("the certificates of a member", () => {
   test("another server certificate is issued when asked for, and nothing else; if it cannot be, what is there stays", async () => {
     const { certificates, time } = await world();
     const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
     const present = secretOf(files);
-    const anew = (await certificates.memberFiles(cluster, record, present, [], "server")) ?? {};
-    const changed = Object.keys(files).filter((file) => files[file] !== anew[file]);
+    const reissued = (await certificates.memberFiles(cluster, record, present, [], "server")) ?? {};
+    const changed = Object.keys(files).filter((file) => files[file] !== reissued[file]);
     assert.deepEqual(changed, [FILES.serverPem]);
     assert.notEqual(
-      certificates.fingerprintOf(anew[FILES.serverPem] ?? ""),
+      certificates.fingerprintOf(reissued[FILES.serverPem] ?? ""),
       certificates.fingerprintOf(files[FILES.serverPem] ?? ""),
     );
     time.contradiction = "the clocks differ";
@@ -105,7 +118,7 @@ describe("the certificates of a member", () => {
     certificates.useAuthority(cluster, "peer", { ...authorities.peer, data });
     const files = await certificates.memberFiles(cluster, record, secretOf(before));
     assert.deepEqual(files, { ...before, [FILES.peerClientPem]: before[FILES.peerPem] });
-    assert.match(certificates.keeper.problems.join(), /demo-1 peer client/);
+    assert.match(sentencesOf(certificates.keeper.problems).join(), /demo-1 peer client/);
   });
 
   test("stay as they are until 2/3 of their life, and are then made anew", async () => {
@@ -133,6 +146,8 @@ describe("the certificates of a member", () => {
     const before = { ...record, template: { ...record.template, renderVersion: 1 } };
     const both = (await certificates.memberFiles(cluster, before, secretOf(files))) ?? {};
     assert.equal(both[FILES.gatewayPem], undefined);
+    const known = certificates.keeper.ends.map(({ name }) => name);
+    assert.ok(!known.includes("demo-1 gateway"), "what is not used any more expires unnoticed");
     assert.deepEqual(inspect({ certificate: pem(both[FILES.serverPem]) }).usages, [
       "serverAuth",
       "clientAuth",
@@ -176,7 +191,10 @@ test("an authority that cannot be read is reported, and what it signed stays in 
   const { certificates, authorities } = await world();
   const broken: Secret = { ...authorities.peer, data: { ...authorities.peer?.data, "tls.crt": "" } };
   assert.equal(certificates.useAuthority(cluster, "peer", broken), false);
-  assert.match(certificates.keeper.problems.join(), /Secret default\/demo-peer-ca, tls\.crt: is empty/);
+  assert.match(
+    sentencesOf(certificates.keeper.problems).join(),
+    /Secret default\/demo-peer-ca, tls\.crt: is empty/,
+  );
   assert.equal(
     await certificates.memberFiles(cluster, record, undefined),
     undefined,
@@ -190,18 +208,22 @@ test("what a member has is good while it is valid, also for an operator that nev
   const { certificates, time } = await world();
   const files = (await certificates.memberFiles(cluster, record, undefined)) ?? {};
   const pki = createPki({ ...systemClock, now: () => time.now }, systemRandom);
-  const blind = new Certificates(pki, { now: () => time.now });
-  assert.deepEqual(await blind.memberFiles(cluster, record, secretOf(files)), files);
-  assert.ok(blind.areValid(record, secretOf(files)));
-  assert.equal(blind.unissuedFor(record.name), undefined);
-  assert.ok(blind.expiryOf(record.name));
+  const withoutAuthority = new Certificates(pki, { now: () => time.now });
+  assert.deepEqual(await withoutAuthority.memberFiles(cluster, record, secretOf(files)), files);
+  assert.ok(withoutAuthority.areValid(record, secretOf(files)));
+  assert.equal(withoutAuthority.unissuedFor(record.name), undefined);
+  assert.ok(withoutAuthority.expiryOf(record.name));
   const broken = { ...files, [FILES.peerPem]: files[FILES.serverPem] ?? "" };
-  assert.equal(await blind.memberFiles(cluster, record, secretOf(broken)), undefined, "of another CA");
+  assert.equal(
+    await withoutAuthority.memberFiles(cluster, record, secretOf(broken)),
+    undefined,
+    "of another CA",
+  );
   time.now += 91 * DAY;
-  assert.equal(await blind.memberFiles(cluster, record, secretOf(files)), undefined, "expired");
-  assert.equal(blind.areValid(record, secretOf(files)), false);
-  assert.equal(blind.unissuedFor(record.name)?.reason, "AuthorityMissing");
-  assert.match(blind.unissuedFor(record.name)?.message ?? "", /the client CA is missing/);
+  assert.equal(await withoutAuthority.memberFiles(cluster, record, secretOf(files)), undefined, "expired");
+  assert.equal(withoutAuthority.areValid(record, secretOf(files)), false);
+  assert.equal(withoutAuthority.unissuedFor(record.name)?.reason, "AuthorityMissing");
+  assert.match(withoutAuthority.unissuedFor(record.name)?.message ?? "", /the client CA is missing/);
 });
 
 test("a plane is in use once a member of this cluster holds its authority, and not by a Secret of another", () => {

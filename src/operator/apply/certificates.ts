@@ -5,24 +5,26 @@
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { lifetimesOf } from "../../api/lifetimes.ts";
-import { hasOwnGateway, isGiven, isSecure } from "../../core/config/flags.ts";
+import { isSecure, modeOf } from "../../core/config/flags.ts";
+import { hasOwnGateway } from "../../core/config/gateway.ts";
 import type { ClusterFacts, NotMade } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { bundleOf, trustedBy, type Authority } from "../../pki/authority.ts";
+import { bundleOf, trustedBy, type Authority, type CaSet } from "../../pki/authority.ts";
 import { Keeper, type CertificateTime, type Leaf } from "../../pki/keeper.ts";
 import { caOf, clientLeaf, givenLeaf, judgeCa, PLANES, type Plane } from "../../pki/plan.ts";
-import { splitBundle } from "../../pki/bundle.ts";
 import { memberSans } from "../../pki/sans.ts";
-import { managed, type Given, type Keeping, type Problem } from "../../pki/source.ts";
+import { managed, type Given, type Keeping } from "../../pki/source.ts";
 import { PkiError, type LeafSpec, type Pem, type Pki } from "../../seams/pki.ts";
 import { trustOf } from "../../core/template/effective.ts";
 import { CLIENTS, neededNames } from "../names.ts";
 import { authorityIn } from "./authority-secret.ts";
 import { FILES } from "../render/config.ts";
 import { caSecret, type TLSFiles } from "../render/secret.ts";
+import { GatewayProblems } from "./gateway-problems.ts";
 import { diallingLeaf, leavesOf, LeafSpecs } from "./leaf-specs.ts";
-import { givenLeaves, isAnother, type Offering } from "./plane-source.ts";
+import { givenLeaves, isAnother, readable, type Offering } from "./plane-source.ts";
 import { pemIn, PLANE_FILES, textIn } from "./secret-files.ts";
+import { CLOCK, Unissued } from "./unissued.ts";
 import { UserCertificates } from "./user-certificates.ts";
 
 /** A leaf that is due and cannot be renewed is looked at again this late, not on every pass. */
@@ -38,8 +40,10 @@ export class Certificates {
   readonly #readFrom = new Map<Plane, Secret>();
   readonly #authorities = new Map<Plane, Authority>();
   readonly #offered = new Map<Plane, Given>();
-  /** Members that have no certificate and cannot be given one. */
-  readonly #unissued = new Map<string, NotMade>();
+  readonly #unissued: Unissued;
+  /** The common names that a certificate given to the operator may have; undefined where any will do. */
+  operatorNames: readonly string[] | undefined;
+  readonly gatewayProblems = new GatewayProblems();
   readonly #specs: LeafSpecs;
 
   constructor(pki: Pki, time: CertificateTime, clusterDomain?: string) {
@@ -48,6 +52,7 @@ export class Certificates {
     this.#specs = new LeafSpecs(clusterDomain);
     this.#time = time;
     this.keeper = new Keeper(pki, time, { retryMs: RETRY_MS });
+    this.#unissued = new Unissued(this.keeper, time);
     this.users = new UserCertificates(pki, time, this.keeper);
   }
 
@@ -67,7 +72,8 @@ export class Certificates {
   }
 
   forget(member: string): void {
-    this.#unissued.delete(member);
+    this.#unissued.forget(member);
+    this.gatewayProblems.forget(this.keeper, member);
     for (const name of leavesOf(member)) {
       this.#specs.forget(name);
       this.keeper.forget(name);
@@ -79,7 +85,7 @@ export class Certificates {
     const request = caOf(cluster.name, plane, lifetimesOf(cluster.spec.tls).caMs);
     const { contradiction } = this.#time;
     if (contradiction !== undefined) {
-      this.keeper.report(plane, contradiction);
+      this.keeper.report(plane, { of: CLOCK, message: contradiction });
       throw new PkiError("wrong-clock", request.commonName, contradiction);
     }
     const { certificate, key } = await this.#pki.issueCa(request);
@@ -115,7 +121,8 @@ export class Certificates {
         return false;
       }
     }
-    const offering = this.#judged(cluster, plane, authority, given);
+    const offering =
+      given.offering && this.judged(cluster, plane, given.offering, given.records, authority.signer);
     this.#offer(plane, offering);
     if (authority.signer.given) {
       const { source, problem } = givenLeaves(this.#pki, { authority, where }, offering, spare);
@@ -136,19 +143,27 @@ export class Certificates {
     return verdict !== undefined;
   }
 
-  /** Members are not restarted to trust another CA whose certificates none of them could use. */
-  #judged(
+  /**
+   * Members are not restarted to trust another CA whose certificates none of them could use, nor to have certificates for
+   * the first time that they could not be given.
+   */
+  judged(
     cluster: ClusterFacts,
     plane: Plane,
-    { signer }: Authority,
-    { offering, records = [] }: { offering?: Offering; records?: readonly MemberRecord[] },
-  ): Offering | undefined {
-    if (!offering || "problem" in offering || !isAnother(this.#pki, signer, offering)) return offering;
-    const leaves = records.map((record): [string, LeafSpec] => {
+    found: Offering,
+    records: readonly MemberRecord[] = [],
+    signer?: CaSet,
+  ): Offering {
+    const offering = readable(this.#pki, found);
+    if ("problem" in offering) return offering;
+    const isOther = signer === undefined || isAnother(this.#pki, signer, offering);
+    const due = isOther ? records : records.filter(({ template }) => !isSecure(template.tls, plane));
+    const leaves = due.map((record): [string, LeafSpec] => {
       const extra = record.template.tls.extraSANs;
       return [`${record.name} ${plane}`, this.#specs.of(cluster, record, plane, { extra, given: true })];
     });
-    if (plane === "client") leaves.push([CLIENTS.operator, clientLeaf(CLIENTS.operator)]);
+    if (plane === "client" && due.length > 0)
+      leaves.push([CLIENTS.operator, this.#clientLeaf(cluster, CLIENTS.operator)]);
     const [problem] = leaves.flatMap(([leaf, wanted]) => this.keeper.flawOf(leaf, offering, wanted) ?? []);
     return problem ? { problem } : offering;
   }
@@ -164,7 +179,7 @@ export class Certificates {
   useGiven(plane: Plane, offering: Offering): boolean {
     this.#readFrom.delete(plane);
     this.#authorities.delete(plane);
-    const checked = this.readable(offering);
+    const checked = readable(this.#pki, offering);
     this.#offer(plane, checked);
     const problem = "problem" in checked ? checked.problem : undefined;
     this.keeper.use(plane, "problem" in checked ? undefined : checked);
@@ -172,11 +187,14 @@ export class Certificates {
     return problem === undefined;
   }
 
-  /** What is given, unless its CAs cannot be read. */
-  readable(offering: Offering): Offering {
-    if ("problem" in offering) return offering;
-    const problem = this.#unreadable([offering.trust, offering.accepts]);
-    return problem ? { problem } : offering;
+  /** Nobody has certificates of this plane, and nobody is to have any: nothing about it is a problem. */
+  leave(plane: Plane): void {
+    this.#readFrom.delete(plane);
+    this.#authorities.delete(plane);
+    this.#offered.delete(plane);
+    this.keeper.use(plane, undefined);
+    this.keeper.forget(`${plane} CA`);
+    this.keeper.report(plane, undefined);
   }
 
   /** What somebody else gives to this plane now, as last read. */
@@ -189,19 +207,8 @@ export class Certificates {
     else this.#offered.set(plane, offering);
   }
 
-  /** etcd does not start with a CA file that it cannot read. */
-  #unreadable(cas: readonly Pem[]): Problem | undefined {
-    try {
-      for (const certificate of cas) this.#pki.inspect({ certificate, trust: certificate });
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof PkiError)) throw error;
-      return { reason: "CertificateInvalid", message: error.message };
-    }
-  }
-
   /**
-   * The certificates among the files of a member, with `external` names; undefined while one cannot be had. `anew`:
+   * The certificates among the files of a member, with `external` names; undefined while one cannot be had. `reissue`:
    * with other certificates than the present ones, if they can be issued, or with another server certificate alone.
    */
   async memberFiles(
@@ -209,14 +216,19 @@ export class Certificates {
     record: MemberRecord,
     present: Secret | undefined,
     external: readonly string[] = [],
-    anew: "all" | "server" | "none" = "none",
+    reissue: "all" | "server" | "none" = "none",
   ): Promise<Record<string, string> | undefined> {
     const { name, template } = record;
     const files: Record<string, string> = {};
     for (const plane of PLANES) {
-      if (!isSecure(template.tls, plane)) continue;
+      if (!isSecure(template.tls, plane)) {
+        for (const leaf of leavesOf(name, [plane])) this.keeper.forget(leaf);
+        continue;
+      }
       const { pemFile, caFile } = PLANE_FILES[plane];
       const source = this.keeper.source(plane);
+      if (plane === "client" && (source === undefined || !hasOwnGateway(template)))
+        this.gatewayProblems.forget(this.keeper, name);
       // What a load balancer is called is known to nobody who makes a certificate beforehand.
       const extra = source?.kind === "signs" ? external : [];
       const spec = this.#specs.of(cluster, record, plane, {
@@ -226,7 +238,7 @@ export class Certificates {
       if (source === undefined) {
         this.keeper.report(`${name} ${plane}`, undefined);
         const kept = present && this.#withoutAuthority(`${name} ${plane}`, present, plane);
-        if (kept === undefined) return this.#cannotIssue(record, this.keeper.problem(plane), plane);
+        if (kept === undefined) return this.#unissued.note(record, this.keeper.problem(plane), plane);
         Object.assign(files, kept);
         if (plane === "peer")
           files[FILES.peerClientPem] =
@@ -237,28 +249,30 @@ export class Certificates {
       }
       const leafName = `${name} ${plane}`;
       const another =
-        anew === "all" || (anew === "server" && plane === "client")
+        reissue === "all" || (reissue === "server" && plane === "client")
           ? await this.#leaf(leafName, plane, spec, undefined, pemFile)
           : undefined;
       const leaf = another?.pair ? another : await this.#leaf(leafName, plane, spec, present, pemFile);
-      if (leaf.pair === undefined) return this.#cannotIssue(record, leaf.problem, plane);
+      if (leaf.pair === undefined) return this.#unissued.note(record, leaf.problem, plane);
       files[pemFile] = leaf.pair.certificate + leaf.pair.key;
       files[caFile] = this.#trustedBy(record, plane) ?? source.accepts.text;
       if (plane === "client" && source.trust.text !== source.accepts.text)
         files[FILES.serverCA] = source.trust.text;
-      const kept = anew === "all" ? undefined : present;
+      const kept = reissue === "all" ? undefined : present;
       if (plane === "peer")
         files[FILES.peerClientPem] =
           source.kind === "signs"
             ? await this.#dialling(cluster, "peer", name, kept, files[pemFile])
             : (source.kind === "keeps" && present && textIn(present, FILES.peerClientPem)) || files[pemFile];
-      else if (hasOwnGateway(template))
+      else if (hasOwnGateway(template)) {
+        const isSigned = source.kind === "signs";
         files[FILES.gatewayPem] =
-          source.kind === "signs"
-            ? await this.#dialling(cluster, "client", name, kept, files[pemFile])
+          isSigned || (source.kind === "gives" && source.gateways)
+            ? await this.#dialling(cluster, plane, name, isSigned ? kept : present, files[pemFile])
             : (present && textIn(present, FILES.gatewayPem)) || files[pemFile];
+      }
     }
-    this.#unissued.delete(name);
+    this.#unissued.forget(name);
     return files;
   }
 
@@ -281,7 +295,9 @@ export class Certificates {
   ): Promise<string> {
     const { leafMs } = lifetimesOf(cluster.spec.tls);
     const { who, leaf, file } = diallingLeaf(name, plane, leafMs);
-    const { pair } = await this.#leaf(who, plane, leaf, present, file);
+    const { pair, problem } = await this.#leaf(who, plane, leaf, present, file);
+    if (plane === "client" && modeOf(cluster.spec.tls, plane) === "CertManager")
+      this.gatewayProblems.take(this.keeper, name, who, pair ? undefined : problem);
     return pair ? pair.certificate + pair.key : shown;
   }
 
@@ -293,25 +309,6 @@ export class Certificates {
   /** Why nobody is given a certificate now, whatever authority there is. */
   get contradiction(): string | undefined {
     return this.#time.contradiction;
-  }
-
-  #cannotIssue(
-    { name: member, template: { tls } }: MemberRecord,
-    why: string | undefined,
-    plane: Plane,
-  ): undefined {
-    const { contradiction } = this.#time;
-    // Without its authority a plane waits for the clock only where a new one could be made.
-    const byClock =
-      contradiction !== undefined && (this.keeper.source(plane) !== undefined || why === contradiction);
-    const given = isGiven(tls, plane);
-    this.#unissued.set(member, {
-      reason: given ? "CertificateNotGiven" : byClock ? "CertificateNotIssued" : "AuthorityMissing",
-      message: given
-        ? `it has no ${plane} certificate: ${why ?? "nothing was read yet"}`
-        : `its certificate cannot be issued: ${why ?? `the ${plane} CA is missing`}`,
-    });
-    return undefined;
   }
 
   /**
@@ -335,23 +332,19 @@ export class Certificates {
     );
   }
 
+  /** Empty where it has none, undefined where it cannot be read. */
+  commonNameOf(certificate: Pem): string | undefined {
+    try {
+      return this.#pki.inspect({ certificate }).commonName ?? "";
+    } catch (error) {
+      if (!(error instanceof PkiError)) throw error;
+      return undefined;
+    }
+  }
+
   /** Of the certificate in a PEM text, lower-case hex. */
   fingerprintOf(text: string): string {
     return this.#pki.inspect({ certificate: { text, where: "the server certificate" } }).fingerprint;
-  }
-
-  /** R49: who is let in as a client is so as a peer. */
-  get warnings(): readonly string[] {
-    const [clients, peers] = PLANES.map((plane) => this.keeper.source(plane));
-    if (clients?.kind !== "gives" || peers?.kind !== "gives") return [];
-    const shared = splitBundle(clients.accepts.text).filter((ca) =>
-      splitBundle(peers.accepts.text).includes(ca),
-    );
-    return shared.length === 0
-      ? []
-      : [
-          "spec.tls: clients and peers have certificates of the same CA, so only a name in them tells a member from a client: use a CA for each",
-        ];
   }
 
   /** What keeps the certificates that were given from serving a member that does not exist yet. */
@@ -374,13 +367,19 @@ export class Certificates {
     const { pair } = await this.#leaf(
       commonName,
       "client",
-      clientLeaf(commonName, lifetimesOf(cluster.spec.tls).leafMs),
+      this.#clientLeaf(cluster, commonName),
       present,
       "tls.crt",
       "tls.key",
     );
     const source = this.keeper.source("client");
     return pair && source && { certificate: pair.certificate, key: pair.key, ca: source.trust.text };
+  }
+
+  #clientLeaf({ spec }: ClusterFacts, commonName: string): LeafSpec {
+    const leaf = clientLeaf(commonName, lifetimesOf(spec.tls).leafMs);
+    const users = commonName === CLIENTS.operator ? this.operatorNames : undefined;
+    return users ? { ...leaf, users } : leaf;
   }
 
   /** Certificate and key are in one file, or in two. */

@@ -4,7 +4,8 @@ import type { MemberRecord } from "../../core/record.ts";
 import type { MemberView, View } from "../../core/view.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { useOf, volumeIdentity } from "../render/volume-identity.ts";
-import type { Cached, Fields } from "./wanted.ts";
+import type { Cached } from "./cached.ts";
+import type { Fields } from "./wanted-object.ts";
 
 type Pods = Pick<Cached, "pod">;
 

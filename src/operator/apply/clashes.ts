@@ -2,7 +2,7 @@
  * Objects that bear a name of ours and belong to somebody else: told, and never touched (I9). Those with our label
  * are in the caches anyway; of the others we learn when we try to make ours, and look again now and then.
  */
-import { canonical } from "../../core/hash.ts";
+import { canonical } from "../../core/template/hash.ts";
 import type { Clash } from "../../core/observation.ts";
 import { memberName } from "../../core/record.ts";
 import type { KubeClient } from "../../kube/client.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sentencesOf } from "../../control/problem.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { services, type KubeObject } from "../../kube/resources.ts";
@@ -88,7 +89,7 @@ test("what is undone every few minutes is reported from the third time on, and w
   }
   assert.deepEqual(reported, [false, false, true, true, true, true]);
   assert.match(
-    contests.problems().join(),
+    sentencesOf(contests.problems()).join(),
     /another manager \(kyverno\) keeps changing metadata\.labels\.app,/,
   );
   assert.equal(calls.length, 1);

@@ -4,7 +4,8 @@
  * that writes back now and then (a GitOps resync every few minutes) is answered at once, and named as well.
  */
 import { createHash } from "node:crypto";
-import { canonical } from "../../core/hash.ts";
+import type { Problem } from "../../control/problem.ts";
+import { canonical } from "../../core/template/hash.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { differencesOf, managersOf, pathText, type ManagedFields } from "../../kube/field-owners.ts";
@@ -95,11 +96,11 @@ export class Contests {
   }
 
   /** What is undone again and again, with rests between that are too long for anything to wait. */
-  problems(): string[] {
+  problems(): Problem[] {
     const now = this.#clock.monotonic();
     for (const [key, contest] of this.#contests) if (isForgotten(contest, now)) this.#contests.delete(key);
-    return [...this.#contests.values()].flatMap(({ message, reportedUntil }) =>
-      message !== undefined && now < reportedUntil ? [message] : [],
+    return [...this.#contests].flatMap(([key, { message, reportedUntil }]) =>
+      message !== undefined && now < reportedUntil ? [{ key: `contested ${key}`, message }] : [],
     );
   }
 

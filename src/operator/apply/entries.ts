@@ -1,7 +1,7 @@
 /** How entries of the list of wanted objects are made: applied, patched, deleted. */
 import type { MemberRecord } from "../../core/record.ts";
 import { isControlledBy, type KubeObject, type Resource } from "../../kube/resources.ts";
-import type { Fields, HowPatched, Wanted } from "./wanted.ts";
+import type { Fields, HowPatched, Wanted } from "./wanted-object.ts";
 
 export function applied(
   resource: Resource,

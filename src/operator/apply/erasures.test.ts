@@ -95,14 +95,14 @@ test("a Pod that is there already counts if it is for this member", async () => 
 
 test("without an image of its own the operator says so, and makes nothing", async () => {
   const { made, erasures } = world(undefined);
-  const blind = new Erasures({
+  const withoutImage = new Erasures({
     client: {} as KubeClient,
     clock: new ManualClock(),
     skew: { serverNow: () => 0 },
   });
-  const said = blind.of(memberOn("node-1"), undefined);
+  const said = withoutImage.of(memberOn("node-1"), undefined);
   assert.match(said.is === "impossible" ? said.why : "", /--image or QUORATE_IMAGE/);
-  await blind.begin(cluster, memberOn("node-1"));
+  await withoutImage.begin(cluster, memberOn("node-1"));
   await erasures.begin(cluster, memberOn(undefined));
   assert.deepEqual(made, []);
 });

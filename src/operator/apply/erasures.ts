@@ -8,7 +8,7 @@ import { Conflict } from "../../control/platform.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason, KubeError } from "../../kube/errors.ts";
-import { pods } from "../../kube/resources.ts";
+import { isOwnedBy, pods } from "../../kube/resources.ts";
 import type { Clock } from "../../seams/clock.ts";
 import { ANNOTATIONS } from "../names.ts";
 import type { ClockSkew } from "../observe/clock-skew.ts";
@@ -54,7 +54,7 @@ export class Erasures {
       };
     const attempt = this.#attempts.get(uid);
     const triedMs = attempt ? clock.monotonic() - attempt.at : 0;
-    if (pod && isFor(pod, uid)) {
+    if (pod && isOwnedBy(pod, uid)) {
       const madeMs =
         skew.serverNow() - (Date.parse(pod.metadata?.creationTimestamp ?? "") || skew.serverNow());
       return erasureOf(pod, clock.now() - Math.max(triedMs, madeMs));
@@ -92,15 +92,11 @@ export class Erasures {
   async #found({ namespace }: ClusterFacts, uid: string, cause: unknown): Promise<void> {
     const name = erasePodName({ uid });
     const found = await findOne(this.#options.client, pods, { name, namespace });
-    if (found && isFor(found, uid)) return this.#options.client.found(pods, found);
+    if (found && isOwnedBy(found, uid)) return this.#options.client.found(pods, found);
     throw new Conflict(`Pod ${namespace}/${name} exists and belongs to another owner`, { cause });
   }
 
   forget(uid: string): void {
     this.#attempts.delete(uid);
   }
-}
-
-function isFor({ metadata }: Pod, uid: string): boolean {
-  return metadata?.ownerReferences?.some((owner) => owner.uid === uid) ?? false;
 }

@@ -3,7 +3,7 @@ import type { SnapshotEffect } from "../../core/snapshots/effect.ts";
 import { isReason } from "../../kube/errors.ts";
 import { isControlledBy, pods } from "../../kube/resources.ts";
 import { followPod } from "../render/follow-pod.ts";
-import type { SnapshotContext } from "./execute-snapshot.ts";
+import type { SnapshotContext } from "./snapshot-context.ts";
 import { findOne } from "./keep.ts";
 import { ensureServiceAccount } from "./snapshot-account.ts";
 

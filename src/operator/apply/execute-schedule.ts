@@ -1,21 +1,26 @@
-/** The effects of schedules of snapshots: their EtcdSnapshots are made once, and go with their objects in the store. */
+/**
+ * The effects of schedules of snapshots, and of restores that need one: their EtcdSnapshots are made once, and go with
+ * their objects in the store.
+ */
 import type { EtcdSnapshot } from "../../api/etcd-snapshot.ts";
 import { API_VERSION } from "../../api/metadata.ts";
 import { Conflict } from "../../control/platform.ts";
+import type { WantedPoint } from "../../core/assess/restore-point.ts";
 import type { SnapshotEffect } from "../../core/snapshots/effect.ts";
 import type { ScheduleFacts } from "../../core/snapshots/facts.ts";
-import { scheduledName, specFor } from "../../core/snapshots/schedule.ts";
+import { scheduledName } from "../../core/snapshots/schedule.ts";
+import { specFor } from "../../core/snapshots/scheduled-spec.ts";
 import { timestamp } from "../../core/status/condition.ts";
 import { isReason } from "../../kube/errors.ts";
 import { ANNOTATIONS, LABELS, SNAPSHOT_FINALIZER } from "../names.ts";
 import { etcdSnapshots, etcdSnapshotSchedules } from "../resources.ts";
-import type { SnapshotContext } from "./execute-snapshot.ts";
+import type { SnapshotContext } from "./snapshot-context.ts";
 import { findOne } from "./keep.ts";
 import { mergePatch } from "./merge-patch.ts";
 
 type ScheduleEffect = Extract<
   SnapshotEffect,
-  { kind: "CreateSnapshot" | "CreateSnapshotBefore" | "UpdateSchedule" | "PruneSnapshot" }
+  { kind: "CreateSnapshot" | "CreateSnapshotBefore" | "CreatePoint" | "UpdateSchedule" | "PruneSnapshot" }
 >;
 
 export async function executeSchedule(context: SnapshotContext, effect: ScheduleEffect): Promise<void> {
@@ -28,6 +33,8 @@ export async function executeSchedule(context: SnapshotContext, effect: Schedule
       );
     case "CreateSnapshotBefore":
       return await create(context, snapshotBefore(effect, context.namespace), LABELS.before);
+    case "CreatePoint":
+      return await create(context, pointFor(effect.point, context.namespace), LABELS.restores);
     case "UpdateSchedule": {
       const { schedule, status } = effect;
       const { uid, resourceVersion, name } = schedule;
@@ -71,6 +78,21 @@ function snapshotBefore(
   return { ...rest, metadata: { name, namespace, labels }, spec };
 }
 
+/** Owned, unlike all others: it was built for this restore alone, and can be built again. */
+function pointFor({ name, owner, spec }: WantedPoint, namespace: string): EtcdSnapshot {
+  return {
+    apiVersion: API_VERSION,
+    kind: "EtcdSnapshot",
+    metadata: {
+      name,
+      namespace,
+      labels: { [LABELS.cluster]: spec.cluster, [LABELS.restores]: owner.uid },
+      ownerReferences: [{ apiVersion: API_VERSION, ...owner }],
+    },
+    spec,
+  };
+}
+
 /** `label`: which tells that one of the same name is the very one that was wanted. */
 async function create(
   { client, namespace }: SnapshotContext,
@@ -84,7 +106,7 @@ async function create(
     if (!isReason(error, "AlreadyExists")) throw error;
     const found = await findOne(client, etcdSnapshots, { name, namespace });
     if (found && found.metadata.labels?.[label] !== labels?.[label])
-      throw new Error(`EtcdSnapshot ${namespace}/${name} exists and is not of this schedule; delete it`, {
+      throw new Error(`EtcdSnapshot ${namespace}/${name} exists and was made for something else; delete it`, {
         cause: error,
       });
     // The cache was behind, and shows it from now on.

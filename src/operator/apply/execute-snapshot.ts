@@ -8,10 +8,8 @@ import { Conflict } from "../../control/platform.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { SnapshotEffect } from "../../core/snapshots/effect.ts";
 import type { SnapshotFacts } from "../../core/snapshots/facts.ts";
-import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import { isControlledBy, type Ref } from "../../kube/resources.ts";
-import type { Stores } from "../cache/stores.ts";
 import { ANNOTATIONS, SNAPSHOT_FINALIZER } from "../names.ts";
 import { snapshotJob } from "../render/snapshot-job.ts";
 import type { EtcdImage } from "../render/verify-pod.ts";
@@ -21,19 +19,7 @@ import { findOne } from "./keep.ts";
 import { executeSchedule } from "./execute-schedule.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { ensureServiceAccount } from "./snapshot-account.ts";
-
-export interface SnapshotContext {
-  readonly client: KubeClient;
-  readonly stores: Pick<Stores, "snapshot" | "schedule">;
-  /** Of the snapshots and their cluster. */
-  readonly namespace: string;
-  /** Our own, which Jobs run; undefined where nobody told us. */
-  readonly image: string | undefined;
-  /** The Secret with the client certificate of the cluster; undefined without TLS, and where nothing is taken. */
-  readonly secret?: string | undefined;
-  /** Of a version, as the cluster pulls it; where there is no cluster, as the etcd project publishes it. */
-  readonly etcdImage?: (version: string) => EtcdImage;
-}
+import type { SnapshotContext } from "./snapshot-context.ts";
 
 export async function executeSnapshot(context: SnapshotContext, effect: SnapshotEffect): Promise<void> {
   try {
@@ -93,6 +79,7 @@ async function execute(context: SnapshotContext, effect: SnapshotEffect): Promis
     }
     case "CreateSnapshot":
     case "CreateSnapshotBefore":
+    case "CreatePoint":
     case "UpdateSchedule":
     case "PruneSnapshot":
       return await executeSchedule(context, effect);
@@ -107,11 +94,12 @@ async function startJob(
   effect: Extract<SnapshotEffect, { kind: "StartJob" }>,
 ): Promise<void> {
   const { client, namespace, image, secret } = context;
-  const { snapshot, task, attempt, endpoints, hashKv, etcdVersion } = effect;
+  const { snapshot, task, attempt, endpoints, life, hashKv, etcdVersion, size } = effect;
   if (image === undefined) throw new TypeError("a Job was decided on without knowing the operator's image");
   const version = task === "verify" ? (snapshot.status.etcdVersion ?? "") : etcdVersion;
   const etcd = version === undefined ? undefined : (context.etcdImage ?? publishedImage)(version);
-  const wishes = { namespace, image, task, attempt, endpoints, hashKv, secret, etcd, etcdVersion };
+  const how = { endpoints, life, hashKv, secret, etcd, etcdVersion, size };
+  const wishes = { namespace, image, task, attempt, ...how };
   const job = snapshotJob(snapshot, wishes);
   const name = job.metadata?.name ?? "";
   try {

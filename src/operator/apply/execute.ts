@@ -160,10 +160,12 @@ class Executor {
   async #createOperation({
     operation: name,
     approve,
+    restore,
   }: Extract<ObjectAction, { kind: "CreateOperation" }>): Promise<void> {
     const { namespace, name: cluster } = this.#decided.facts;
     const metadata = { name, namespace };
-    const spec = { cluster, recoverQuorum: { approve } };
+    const task = restore ? { restore: { ...restore, approve } } : { recoverQuorum: { approve } };
+    const spec = { cluster, ...task };
     try {
       await this.#client.create(etcdOperations, {
         apiVersion: API_VERSION,
@@ -174,7 +176,8 @@ class Executor {
     } catch (error) {
       if (!isReason(error, "AlreadyExists")) throw error;
       const found = await findOne(this.#client, etcdOperations, this.#ref(name));
-      const isIts = found?.spec.recoverQuorum?.approve === approve && found.spec.cluster === cluster;
+      const { recoverQuorum, restore: restored, cluster: of } = found?.spec ?? {};
+      const isIts = (recoverQuorum ?? restored)?.approve === approve && of === cluster;
       if (found) this.#client.found(etcdOperations, found);
       const isOver = FINAL.has(found?.status?.phase);
       if (isIts && !isOver) return;

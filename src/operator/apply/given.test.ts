@@ -176,7 +176,7 @@ describe("what cannot be used is told with its field, and the member keeps what 
       for (const plane of PLANES) w.use(plane);
       const kept = await w.files(memberSecret(cluster, record, made));
       if (title !== "an expired CA") assert.deepEqual(kept, made);
-      assert.match(w.certificates.keeper.problems[0] ?? "", says);
+      assert.match(w.certificates.keeper.problems[0]?.message ?? "", says);
       assert.ok(["SecretMissing", "CertificateInvalid"].includes(w.certificates.keeper.reason ?? ""));
       assert.equal(
         await w.certificates.memberFiles(cluster, { ...record, name: "demo-9" }, undefined),
@@ -190,7 +190,7 @@ describe("what cannot be used is told with its field, and the member keeps what 
     w.useBoth();
     assert.equal(await w.files(), undefined);
     assert.match(
-      w.certificates.keeper.problems[0] ?? "",
+      w.certificates.keeper.problems[0]?.message ?? "",
       /lacks the names demo-1\.demo-peers\.default\.svc, demo-client\.default\.svc$/,
     );
   });

@@ -5,6 +5,7 @@
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { ownSecretsOf } from "../../core/auth/objects.ts";
+import { operatorNames } from "../../core/auth/operator-names.ts";
 import { modeOf } from "../../core/config/flags.ts";
 import { ordinalOf, type MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
@@ -18,10 +19,14 @@ import { FILES } from "../render/config.ts";
 import { secrets as secretResource } from "../resources.ts";
 import { authorityName, givenAuthority } from "./authority-secret.ts";
 import { of } from "./entries.ts";
+import { asksForGateway } from "./issued.ts";
 import { keepCreated } from "./keep.ts";
+import { dialler } from "./leaf-specs.ts";
+import { issuerOf, notReissued } from "./not-reissued.ts";
 import { pemIn, PLANE_FILES, secretsByName, textIn, type SecretsByName } from "./secret-files.ts";
 import type { ApplyContext, Outcomes } from "./outcomes.ts";
-import type { Offering } from "./plane-source.ts";
+import { offeredCa, type Offering } from "./plane-source.ts";
+import type { Certificates } from "./certificates.ts";
 import type { Written } from "./reissues.ts";
 import { userLeaf } from "./user-certificates.ts";
 
@@ -39,6 +44,8 @@ interface Named {
 interface Places {
   readonly isMember: (leaf: string) => boolean;
   readonly member: (member: string) => Named;
+  /** Of its HTTP gateway; absent where that has none of its own. */
+  readonly gateway?: (member: string) => Named | undefined;
   readonly clients: ReadonlyMap<string, Named>;
   /** Whose ca.crt signed what members show. */
   readonly trust: readonly Named[];
@@ -57,32 +64,48 @@ export async function takeGiven(
   const { cluster } = view.observation;
   const secrets = secretsByName(stores.ownObjects(key).secrets);
   const records = view.members.map(({ record }) => record);
-  const offering = certificates.readable(await offeringOf(context, view, plane, records, secrets));
+  const offering = await offeringOf(context, view, plane, records, secrets);
+  if (plane === "client") certificates.operatorNames = namesForOperator(certificates, view, secrets);
   const before = certificates.offered(plane);
-  const held = await givenSecret(context, view, plane, outcomes);
+  // Of a cluster that runs without them: what everybody could use is what they are going to trust.
+  const first = view.established ? certificates.judged(cluster, plane, offering, records) : undefined;
+  const held = await givenSecret(context, view, plane, outcomes, first);
   const isUsable = held
     ? certificates.useAuthority(cluster, plane, held, {
         offering,
         records,
         spare: spareIn(plane, records, secrets),
       })
-    : certificates.useGiven(plane, offering);
+    : certificates.useGiven(plane, first ?? offering);
   const after = certificates.offered(plane);
   // The decision has to see it.
   if (held && after && isOther(before, after)) outcomes.changed = true;
   return isUsable;
 }
 
+function namesForOperator(
+  certificates: Certificates,
+  view: View,
+  secrets: SecretsByName,
+): readonly string[] | undefined {
+  const { cluster } = view.observation;
+  const own = secrets.get(secretNames(cluster.name).operator);
+  const held = own && isControlledBy(own, cluster.uid) ? own : undefined;
+  const certificate = held && pemIn(held, "tls.crt", "the operator's certificate");
+  return operatorNames(view, certificate && certificates.commonNameOf(certificate));
+}
+
 function isOther(before: Given | undefined, after: Given): boolean {
   return before?.trust.text !== after.trust.text || before.accepts.text !== after.accepts.text;
 }
 
-/** The Secret with the CA that members of the plane run with, where some do; created if it is absent. */
+/** The Secret with the CA that members of the plane run with, or are going to; created if it is absent. */
 export async function givenSecret(
   { client, stores, key }: Pick<ApplyContext, "client" | "stores" | "key">,
   view: View,
   plane: Plane,
   outcomes: Outcomes,
+  first?: Offering,
 ): Promise<Secret | undefined> {
   const { cluster } = view.observation;
   const secrets = secretsByName(stores.ownObjects(key).secrets);
@@ -90,9 +113,11 @@ export async function givenSecret(
   const known = secrets.get(authorityName(cluster, plane));
   if (known && isControlledBy(known, cluster.uid)) return known;
   const inUse = trustInUse(plane, records, secrets);
-  if (!inUse) return undefined;
-  const { trust, accepts } = inUse;
-  const ca = { certificate: accepts, ...(trust !== accepts && { servers: trust }) };
+  const offered = first && !("problem" in first) ? offeredCa(first) : undefined;
+  const ca = inUse
+    ? { certificate: inUse.accepts, ...(inUse.trust !== inUse.accepts && { servers: inUse.trust }) }
+    : offered;
+  if (!ca) return undefined;
   const kept = await keepCreated(
     client,
     secretResource,
@@ -122,7 +147,7 @@ export function spareIn(
 }
 
 async function offeringOf(
-  { given, reissues, stores, key }: ApplyContext,
+  { certificates, given, reissues, stores, key }: ApplyContext,
   view: View,
   plane: Plane,
   records: readonly MemberRecord[],
@@ -131,6 +156,7 @@ async function offeringOf(
   const { cluster } = view.observation;
   const own = stores.ownObjects(key);
   const isCertManager = modeOf(view.spec.tls, plane) === "CertManager";
+  certificates.keeper.report(issuerOf(plane), undefined);
   if (isCertManager && !stores.followCertificates(key)) return { problem: certManagerMissing(plane) };
   const clash = isCertManager ? undefined : nameClash(view, plane);
   if (clash) return { problem: clash };
@@ -148,6 +174,10 @@ async function offeringOf(
     if ("problem" in source) given.expect(named);
     return source;
   }
+  const { member, trust, accepts, clients } = places(plane);
+  const all = [...records.map(({ name }) => member(name)), ...clients.values(), ...trust, ...accepts];
+  const isThere = all.filter(({ name }) => found.has(name));
+  certificates.keeper.report(issuerOf(plane), notReissued(isThere, own.certificates, view.serverNow));
   const groups = byIssuer(view, plane, places(plane)).map((group) => writtenIn(group, found));
   const problem = await reissues.ask(groups, own.certificates);
   return problem && !("problem" in source) ? { problem } : source;
@@ -189,12 +219,14 @@ export function nameClash(view: Placed, plane: Plane): Problem | undefined {
 function certManagerMissing(plane: Plane): Problem {
   return {
     reason: "CertManagerMissing",
-    message: `spec.tls.${plane}.certManager: the API server does not serve Certificates of ${CERT_MANAGER}/v1, or not to the operator; install cert-manager. It is looked for every 15 s`,
+    message: `spec.tls.${plane}.certManager: the API server does not serve Certificates of ${CERT_MANAGER}/v1, or not to the operator; install cert-manager. The operator checks for it every 15 s`,
   };
 }
 
-function secretsIn({ member, clients, trust, accepts }: Places, records: readonly MemberRecord[]): string[] {
-  const all = [...trust, ...accepts, ...clients.values(), ...records.map(({ name }) => member(name))];
+function secretsIn(places: Places, records: readonly MemberRecord[]): string[] {
+  const { member, gateway, clients, trust, accepts } = places;
+  const ofMembers = records.flatMap(({ name }) => [member(name), gateway?.(name) ?? []].flat());
+  const all = [...trust, ...accepts, ...clients.values(), ...ofMembers];
   return [...new Set(all.map(({ name }) => name))];
 }
 
@@ -215,7 +247,11 @@ export function placesOf(
       const { issuerRef } = certificate?.spec ?? {};
       const by = issuerRef ? ` by ${issuerRef.kind} ${issuerRef.name}` : "";
       const message = `${field}: Certificate ${namespace}/${name} is not issued yet${by} (${why})`;
-      return { field, name, absent: { reason: "CertificatePending", message } };
+      return {
+        field,
+        name,
+        absent: { reason: "CertificatePending", of: `Certificate ${namespace}/${name}`, message },
+      };
     };
     const role = plane === "client" ? "server" : "member";
     const member = (one: string) => pending(role, issuedNames.member(one, plane));
@@ -225,32 +261,41 @@ export function placesOf(
     const ofUsers = (view.observation.auth?.users ?? [])
       .filter(({ certificate, applied }) => certificate && applied)
       .map(({ object }) => [userLeaf(object), pending("operator", issuedNames.user(object))] as const);
+    const asking = records.filter((record) => asksForGateway(view.observation.cluster, record));
+    const gateways = new Map(
+      asking.map(({ name }) => [name, pending("operator", issuedNames.gateway(name))] as const),
+    );
     return {
       isMember,
       member,
+      ...(plane === "client" && { gateway: (one) => gateways.get(one) }),
       trust,
       clients: new Map(
         plane === "client" ? [[CLIENTS.operator, operator], [CLIENTS.user, user], ...ofUsers] : [],
       ),
       // Of every client that is given one here: nobody is locked out whose certificate is still of another CA.
-      accepts: plane === "client" ? [operator, user, ...ofUsers.map(([, named]) => named)] : trust,
+      accepts:
+        plane === "client"
+          ? [operator, user, ...ofUsers.map(([, named]) => named), ...gateways.values()]
+          : trust,
     };
   }
   const named = (role: string, name: string): Named => {
     const field = `spec.tls.${plane}.secrets.${role}`;
     const message = `${field}: Secret ${namespace}/${name} does not exist`;
-    return { field, name, absent: { reason: "SecretMissing", message } };
+    return { field, name, absent: { reason: "SecretMissing", of: `Secret ${namespace}/${name}`, message } };
   };
   const { client, peer } = tls;
   if (plane === "peer" || !client?.secrets) {
     const member = named("member", peer?.secrets?.member ?? "");
     return { isMember, member: () => member, clients: new Map(), trust: [member], accepts: [member] };
   }
-  const { server, operator, trustedCA } = client.secrets;
+  const { server, operator, gateway, trustedCA } = client.secrets;
   const [shown, ours] = [named("server", server), named("operator", operator)];
   return {
     isMember,
     member: () => shown,
+    ...(gateway !== undefined && { gateway: () => named("gateway", gateway) }),
     clients: new Map([[CLIENTS.operator, ours]]),
     trust: [shown],
     accepts: [trustedCA === undefined ? ours : named("trustedCA", trustedCA)],
@@ -291,15 +336,17 @@ export function givenSource(input: GivenInput): Given | { readonly problem: Prob
   if ("problem" in trust) return trust;
   if ("problem" in accepts) return accepts;
   const find = (leaf: string): Offer => {
-    const client = places.clients.get(leaf);
+    const member = leaf.slice(0, leaf.lastIndexOf(" "));
+    const client =
+      places.clients.get(leaf) ?? (leaf === dialler(member, "client") ? places.gateway?.(member) : undefined);
     if (!client && !places.isMember(leaf))
-      return { problem: { message: `nobody gives a certificate for ${leaf}` } };
-    const from = client ?? places.member(leaf.slice(0, leaf.lastIndexOf(" ")));
+      return { problem: { message: `there is no certificate for ${leaf}` } };
+    const from = client ?? places.member(member);
     const [certificate, key] = [fileOf(input, from, "tls.crt"), fileOf(input, from, "tls.key")];
     if ("problem" in certificate) return certificate;
     return "problem" in key ? key : { certificate, key, trust: client ? accepts : trust };
   };
-  return { kind: "gives", trust, accepts, find };
+  return { kind: "gives", trust, accepts, find, ...(places.gateway && { gateways: true }) };
 }
 
 /** The CAs of these Secrets, of those that are there. */
@@ -327,6 +374,6 @@ function fileOf(
   const text = textIn(secret, file);
   const where = `${field}: Secret ${namespace}/${name}`;
   if (text === undefined || text.trim() === "")
-    return { problem: { reason: "CertificateInvalid", message: `${where} has no ${file}` } };
+    return { problem: { reason: "CertificateInvalid", of: where, message: `${where} has no ${file}` } };
   return { text, where: `${where}, ${file}` };
 }

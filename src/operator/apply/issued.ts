@@ -1,16 +1,21 @@
-/** What cert-manager is asked for: a Certificate for each member and plane, one for the operator and one for clients. */
+/**
+ * What cert-manager is asked for: a Certificate for each member and plane, one for its gateway, one for the operator and
+ * one for clients.
+ */
 import type { OwnerReference } from "kubernetes-types/meta/v1.d.ts";
 import { certifiedUsers } from "../../core/auth/certified.ts";
 import type { UserFacts } from "../../core/auth/facts.ts";
 import { modeOf } from "../../core/config/flags.ts";
+import { canHaveGateway, hasOwnGateway } from "../../core/config/gateway.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { View } from "../../core/view.ts";
+import { isOwnedBy } from "../../kube/resources.ts";
 import { USAGES, type Plane } from "../../pki/plan.ts";
 import { memberSans } from "../../pki/sans.ts";
 import type { Sans, Usage } from "../../seams/pki.ts";
 import { CERT_MANAGER, certificates, type Certificate, type IssuerRef } from "../cert-manager.ts";
-import { certificateNames, CLIENTS, issuedNames } from "../names.ts";
+import { certificateNames, CLIENTS, gatewayHost, issuedNames } from "../names.ts";
 import { externalAddresses } from "../observe/external.ts";
 import {
   annotationsOf,
@@ -21,8 +26,9 @@ import {
   ownedByUser,
 } from "../render/metadata.ts";
 import { secrets } from "../resources.ts";
+import type { Cached } from "./cached.ts";
 import { applied, named, nameOf, patched } from "./entries.ts";
-import type { Cached, Wanted } from "./wanted.ts";
+import type { Wanted } from "./wanted-object.ts";
 
 /**
  * What cert-manager is asked for, and the Secrets that it wrote: it leaves them behind when their Certificate goes, so
@@ -35,14 +41,14 @@ export function issuedOf(view: View, plane: Plane, cached: Cached): Wanted[] {
   const users = certifiedUsers(view);
   const external = externalAddresses(cluster, cached.services);
   const wanted = [
-    ...wantedCertificates(cluster, records, plane, external, cached.clusterDomain),
+    ...wantedCertificates(cluster, records, plane, external, cached),
     ...(plane === "client" ? users.flatMap((user) => certificateOfUser(cluster, user)) : []),
   ];
   return wanted.flatMap(({ object, owner }) => {
     const known = named(cached.secrets, nameOf(object));
     const { ownerReferences = [], annotations, deletionTimestamp } = known?.metadata ?? {};
     const isIssued = annotations?.[CERTIFICATE_NAME] === nameOf(object) && deletionTimestamp === undefined;
-    const isAdopted = ownerReferences.some(({ uid }) => uid === owner);
+    const isAdopted = known !== undefined && isOwnedBy(known, owner);
     const [mine] = object.metadata?.ownerReferences ?? [];
     const adopted =
       known && mine && isIssued && !isAdopted
@@ -71,7 +77,7 @@ interface WantedCertificate {
 interface Issue {
   readonly cluster: ClusterFacts;
   readonly name: string;
-  readonly commonName: string;
+  readonly commonName?: string;
   readonly usages: readonly Usage[];
   readonly issuer: IssuerRef;
   readonly sans?: Sans;
@@ -86,18 +92,22 @@ function wantedCertificates(
   records: readonly MemberRecord[],
   plane: Plane,
   external: readonly string[],
-  clusterDomain: string | undefined,
+  cached: Cached,
 ): WantedCertificate[] {
   const { client, peer } = cluster.spec.tls;
   const members = plane === "client" ? client?.certManager?.server : peer?.certManager?.member;
   const clients = plane === "client" ? client?.certManager?.operator : undefined;
   const ofMembers = records.map((record): WantedCertificate | undefined => {
     if (!members) return undefined;
-    const { hosts, domains } = certificateNames(cluster, record, plane, clusterDomain);
+    const { hosts, domains } = certificateNames(cluster, record, plane, cached.clusterDomain);
     const extra = plane === "client" ? [...record.template.tls.extraSANs, ...external] : [];
     const { sans } = memberSans({ hosts, domains, extra });
-    const usages = plane === "client" ? USAGES.serverWithGateway : USAGES.peer;
     const name = issuedNames.member(record.name, plane);
+    const server =
+      hasOwnGateway(record.template) && !servesGateway(record, name, cached)
+        ? USAGES.server
+        : USAGES.serverWithGateway;
+    const usages = plane === "client" ? server : USAGES.peer;
     const object = certificate({
       cluster,
       name,
@@ -109,6 +119,9 @@ function wantedCertificates(
     });
     return { object, owner: record.uid };
   });
+  const ofGateways = records.map((record): WantedCertificate | undefined =>
+    clients && asksForGateway(cluster, record) ? gatewayCertificate(cluster, record, clients) : undefined,
+  );
   const ofClients = [
     [issuedNames.operator(cluster.name), CLIENTS.operator] as const,
     [issuedNames.client(cluster.name), CLIENTS.user] as const,
@@ -119,7 +132,34 @@ function wantedCertificates(
         owner: cluster.uid,
       },
   );
-  return [...ofMembers, ...ofClients].filter((one) => one !== undefined);
+  return [...ofMembers, ...ofGateways, ...ofClients].filter((one) => one !== undefined);
+}
+
+/** What a running gateway connects with is not taken from it before its own is there: not every issuer issues that. */
+function servesGateway({ name }: MemberRecord, server: string, cached: Cached): boolean {
+  const { usages = [] } = named(cached.certificates, server)?.spec ?? {};
+  return (
+    usages.includes(USAGE_NAMES.clientAuth) && named(cached.secrets, issuedNames.gateway(name)) === undefined
+  );
+}
+
+/**
+ * Before the gateway of a member uses one of its own, so that it is there when the member is started with it. Its issuer
+ * is that of clients, whose CA is the one that members trust.
+ */
+export function asksForGateway({ spec }: Pick<ClusterFacts, "spec">, { template }: MemberRecord): boolean {
+  return [spec, template].some(({ tls }) => canHaveGateway(tls, template.version));
+}
+
+function gatewayCertificate(
+  cluster: ClusterFacts,
+  record: MemberRecord,
+  issuer: IssuerRef,
+): WantedCertificate {
+  const sans = { dns: [gatewayHost(cluster, record.name)], ips: [] };
+  const name = issuedNames.gateway(record.name);
+  const object = certificate({ cluster, name, usages: USAGES.client, issuer, sans, record });
+  return { object, owner: record.uid };
 }
 
 /** From the issuer of client certificates; its Secret is copied to that of the user, with the CA of the servers. */
@@ -148,7 +188,7 @@ function certificate(issue: Issue): Certificate {
     spec: {
       secretName: name,
       secretTemplate: { labels },
-      commonName,
+      ...(commonName !== undefined && { commonName }),
       ...(sans?.dns.length && { dnsNames: sans.dns }),
       ...(sans?.ips.length && { ipAddresses: sans.ips }),
       usages: ["digital signature", ...usages.map((usage) => USAGE_NAMES[usage])],

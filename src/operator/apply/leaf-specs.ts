@@ -1,7 +1,7 @@
 /** What the certificates of members are to hold: issued for every name they are dialled by, or given with those they need. */
 import { lifetimesOf } from "../../api/lifetimes.ts";
-import { hasOwnGateway } from "../../core/config/flags.ts";
-import { sameContent } from "../../core/hash.ts";
+import { hasOwnGateway } from "../../core/config/gateway.ts";
+import { sameContent } from "../../core/template/hash.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { clientLeaf, gatewayLeaf, givenLeaf, memberLeaf, PLANES, type Plane } from "../../pki/plan.ts";
@@ -72,8 +72,12 @@ export class LeafSpecs {
 }
 
 /** By these names a member's leaves are remembered and told. */
-export function leavesOf(member: string): string[] {
-  return [...PLANES.map((plane) => `${member} ${plane}`), `${member} peer client`, `${member} gateway`];
+export function leavesOf(member: string, planes: readonly Plane[] = PLANES): string[] {
+  return planes.flatMap((plane) => [`${member} ${plane}`, dialler(member, plane)]);
+}
+
+export function dialler(member: string, plane: Plane): string {
+  return plane === "peer" ? `${member} peer client` : `${member} gateway`;
 }
 
 /** What a member dials its peers with, or its gateway the member itself. */
@@ -82,7 +86,8 @@ export function diallingLeaf(
   plane: Plane,
   lifeMs: number,
 ): { readonly who: string; readonly leaf: LeafSpec; readonly file: string } {
+  const who = dialler(member, plane);
   return plane === "peer"
-    ? { who: `${member} peer client`, leaf: clientLeaf(member, lifeMs), file: FILES.peerClientPem }
-    : { who: `${member} gateway`, leaf: gatewayLeaf(lifeMs), file: FILES.gatewayPem };
+    ? { who, leaf: clientLeaf(member, lifeMs), file: FILES.peerClientPem }
+    : { who, leaf: gatewayLeaf(lifeMs), file: FILES.gatewayPem };
 }

@@ -2,7 +2,7 @@
  * The smallest merge patch (RFC 7386) from one object to another: what is gone becomes null, which a plain patch
  * with the new object would leave in place. Lists are replaced as a whole.
  */
-import { sameContent } from "../../core/hash.ts";
+import { sameContent } from "../../core/template/hash.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

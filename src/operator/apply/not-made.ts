@@ -2,16 +2,17 @@
  * Why a member has no Pod, from what was tried for it: the API server or somebody behind it refused an object, or its
  * certificates cannot be issued, for want of an authority or of a clock that is right. Remembered until it is made; forgetting it costs a message (H16).
  */
-import { isGiven, isSecure, modeOf } from "../../core/config/flags.ts";
+import { isGiven, isSecure, modeOf, modesInUse } from "../../core/config/flags.ts";
 import type { ClusterFacts, NotMade, PlatformFacts } from "../../core/observation.ts";
 import { memberName, type MemberRecord } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
-import { PLANES } from "../../pki/plan.ts";
+import { PLANES, type Plane } from "../../pki/plan.ts";
 import { authorityName } from "./authority-secret.ts";
 import type { Certificates } from "./certificates.ts";
 import { spareIn } from "./given.ts";
 import { isPlaneInUse, secretsByName, type SecretsByName } from "./secret-files.ts";
 import { takenBy } from "../observe/observe-objects.ts";
+import { issuerOf } from "./not-reissued.ts";
 import type { ApplyContext } from "./outcomes.ts";
 import { memberLacksKey } from "./token-keys.ts";
 
@@ -54,7 +55,7 @@ export function newcomersBlockedBy(
 ): NotMade | undefined {
   const secrets = secretsByName(stores.ownObjects(key).secrets);
   keepGiven(certificates, cluster, records, secrets);
-  const notGiven = notGivenTo(certificates, cluster, next);
+  const notGiven = notGivenTo(certificates, cluster, records, next);
   if (notGiven !== undefined) return { reason: "CertificateNotGiven", message: notGiven };
   const missing = PLANES.find((plane) => {
     const secret = secrets.get(authorityName(cluster, plane));
@@ -83,7 +84,10 @@ export function newcomersBlockedBy(
   };
 }
 
-/** A plane is asked of us whose certificates were given: before anything is decided, nobody makes them any more. */
+/**
+ * A plane is asked of us, or asked for no more, whose certificates were given: before anything is decided, nobody makes
+ * them any more.
+ */
 function keepGiven(
   certificates: Certificates,
   cluster: ClusterFacts,
@@ -91,7 +95,12 @@ function keepGiven(
   secrets: SecretsByName,
 ): void {
   for (const plane of PLANES) {
-    if (!isSecure(cluster.spec.tls, plane) || isGiven(cluster.spec.tls, plane)) continue;
+    if (isGiven(cluster.spec.tls, plane)) continue;
+    certificates.keeper.report(issuerOf(plane), undefined);
+    if (!isUsed(cluster, records, plane)) {
+      certificates.leave(plane);
+      continue;
+    }
     const secret = secrets.get(authorityName(cluster, plane));
     if (!secret || !isControlledBy(secret, cluster.uid)) continue;
     if (certificates.keeper.source(plane)?.kind !== "signs")
@@ -103,6 +112,7 @@ function keepGiven(
 function notGivenTo(
   certificates: Certificates,
   cluster: ClusterFacts,
+  records: readonly MemberRecord[],
   next: PlatformFacts["offers"][number] | undefined,
 ): string | undefined {
   const planes = PLANES.filter((plane) => isGiven(cluster.spec.tls, plane));
@@ -114,9 +124,14 @@ function notGivenTo(
   // Of the CA in use it is not given any more, and members may not trust the next one yet.
   const member = { name: memberName(cluster.name, next.ordinal), address: next.address };
   const given = PLANES.filter((plane) => {
-    if (!isSecure(cluster.spec.tls, plane)) return false;
+    if (!isUsed(cluster, records, plane)) return false;
     const isKept = certificates.keeper.source(plane)?.kind === "keeps";
     return isKept || modeOf(cluster.spec.tls, plane) === "Secrets";
   });
   return given.flatMap((plane) => certificates.unusableFor(cluster, member, plane) ?? [])[0];
+}
+
+/** Somebody has certificates of this plane, or is to have some. */
+function isUsed({ spec }: ClusterFacts, records: readonly MemberRecord[], plane: Plane): boolean {
+  return modesInUse(plane, spec.tls, records).some((mode) => mode !== "Disabled");
 }

@@ -4,6 +4,7 @@
  * and their Pods would run on without an owner. They are let go: their Pods end, their volumes stay (I5).
  */
 import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { EventReason } from "../../core/messages/event-reasons.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../kube/events.ts";
@@ -82,9 +83,10 @@ function isOrphan(member: EtcdMember, cluster: string, uid: string | undefined):
 async function release({ client, stores, events, log }: OrphanOptions, key: string, orphan: EtcdMember) {
   const ref = refOf(keyOf(orphan));
   const { uid = "", finalizers = [] } = orphan.metadata;
+  const reason: EventReason = "ClusterGone";
   const note = `EtcdCluster ${key} was deleted without its finalizer; deleting the Pod of ${ref.name} and retaining its volume`;
-  log("warn", note, { ...clusterFields(key), member: ref.name, reason: "ClusterGone" });
-  events.record({ regarding: orphan, type: "Warning", reason: "ClusterGone", action: "Release", note });
+  log("warn", note, { ...clusterFields(key), member: ref.name, reason });
+  events.record({ regarding: orphan, type: "Warning", reason, action: "Release", note });
   const pod = stores.pod(keyOf(orphan));
   if (pod?.metadata?.uid !== undefined && isControlledBy(pod, uid))
     await client.delete(pods, ref, { uid: pod.metadata.uid });

@@ -1,4 +1,5 @@
 /** What carrying out the wanted objects came to so far, and what all of it shares. */
+import { problemOf, type Problem } from "../../control/problem.ts";
 import type { View } from "../../core/view.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { keyOf, type KubeObject, type Resource } from "../../kube/resources.ts";
@@ -15,7 +16,7 @@ import type { PartWaits } from "./part-waits.ts";
 import type { PeerServices } from "./peer-services.ts";
 import type { Reissues } from "./reissues.ts";
 import type { Resizing } from "./resizing.ts";
-import type { Wanted } from "./wanted.ts";
+import type { Wanted } from "./wanted-object.ts";
 import type { VolumeMarks } from "./volume-marks.ts";
 import type { StartLatches } from "./start-latch.ts";
 
@@ -47,7 +48,7 @@ export interface ApplyContext {
 export class ObjectGone extends Error {}
 
 export class Outcomes {
-  readonly problems: string[] = [];
+  readonly problems: Problem[] = [];
   changed = false;
   /** The parts that were asked for. */
   readonly parts = new Set<string>();
@@ -80,10 +81,7 @@ export class Outcomes {
       await work();
       waits.succeeded(what);
     } catch (error) {
-      const problem =
-        error instanceof ObjectGone
-          ? undefined
-          : `${what}: ${error instanceof Error ? error.message : String(error)}`;
+      const problem = error instanceof ObjectGone ? undefined : problemOf(what, error);
       waits.failed(what, problem);
       if (problem !== undefined) this.problems.push(problem);
     }

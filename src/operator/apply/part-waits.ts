@@ -2,13 +2,14 @@
  * When a part of the objects that could not be made may be tried again: each for itself, so that a refused budget
  * does not keep a Pod from being made, and a server that refuses is not asked on every pass.
  */
+import type { Problem } from "../../control/problem.ts";
 import { doubledMs, type Backoff } from "../../seams/backoff.ts";
 import type { Clock } from "../../seams/clock.ts";
 
 interface Wait {
   readonly failures: number;
   /** None where there is nothing to tell: the object is gone, and the caches are about to say so. */
-  readonly problem: string | undefined;
+  readonly problem: Problem | undefined;
   /** By the monotonic clock. */
   readonly until: number;
 }
@@ -31,17 +32,17 @@ export class PartWaits {
   }
 
   /** Whether this part has to wait now, and why. */
-  waiting(part: string): { readonly problem: string | undefined } | undefined {
+  waiting(part: string): Pick<Wait, "problem"> | undefined {
     const wait = this.#waits.get(part);
     return wait && this.#clock.monotonic() < wait.until ? wait : undefined;
   }
 
   /** What this part failed with the last time it was tried, waiting or not. */
   failureOf(part: string): string | undefined {
-    return this.#waits.get(part)?.problem;
+    return this.#waits.get(part)?.problem?.message;
   }
 
-  failed(part: string, problem: string | undefined): void {
+  failed(part: string, problem: Problem | undefined): void {
     const failures = (this.#waits.get(part)?.failures ?? 0) + 1;
     const until = this.#clock.monotonic() + doubledMs(failures, BACKOFF);
     this.#waits.set(part, { failures, problem, until });

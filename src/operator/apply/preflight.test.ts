@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { decide } from "../../core/decide.ts";
 import type { Observation } from "../../core/observation.ts";
-import { asked, edit, healthy } from "../../core/testing/cluster.ts";
+import { predict } from "../../core/plan/predict.ts";
+import { asked, change, edit, healthy } from "../../core/testing/cluster.ts";
 import { bench, refusal } from "../../kube/testing.ts";
 import { KubeFailure, type KubeResponse } from "../../seams/kube-transport.ts";
 import { Preflight } from "./preflight.ts";
@@ -45,7 +47,7 @@ function questions(...answers: readonly Answer[]) {
     const records = members.map(({ record }) => record);
     return await preflight.verdict(cluster, records, platform.offers[0]?.address);
   };
-  return { ask, clock, times: () => times, server };
+  return { ask, preflight, clock, times: () => times, server };
 }
 
 const edited = edit(healthy(), { options: { snapshotCount: 5000 } });
@@ -111,4 +113,60 @@ test("nobody is asked for a cluster at rest whose CA was rotated: its records na
   assert.equal(times(), 0);
   await ask(rotated(edited));
   assert.equal(times(), 1);
+});
+
+/** demo-4 is recorded, and etcd was not told of it. */
+function coming(): Observation {
+  const world = edit(healthy(), { replicas: 4 });
+  const { act } = decide(world);
+  assert.ok(act?.action.kind === "CreateMember");
+  return predict(world, act.action);
+}
+
+function joinersOf(preflight: Preflight) {
+  return async (world: Observation) => {
+    const members = await preflight.joiners(world.cluster, world.members);
+    return members.flatMap(({ record, workload }) =>
+      workload.state === "absent" && workload.notMade ? [[record.name, workload.notMade]] : [],
+    );
+  };
+}
+
+for (const [title, answer] of Object.entries({
+  ...UNANSWERED,
+  ...REFUSED,
+  "a quota": NOT_MEANT["a quota, which counts the Pod that is about to go"] as Answer,
+}))
+  test(`a newcomer that etcd was not told of is known to be refused beforehand: ${title}`, async () => {
+    const { preflight, clock, times } = questions(answer, OK);
+    const ask = joinersOf(preflight);
+    const [[name, notMade] = []] = await ask(coming());
+    assert.equal(name, "demo-4");
+    assert.ok(typeof notMade === "object" && notMade.reason === "PodRefused");
+    assert.match(notMade.message, /^the Pod of demo-4: /);
+    await ask(coming());
+    assert.equal(times(), 1, "not on every pass");
+    await clock.advance(10_000);
+    assert.deepEqual(await ask(coming()), []);
+    assert.equal(times(), 2);
+  });
+
+test("a newcomer is asked about until etcd was told of it, and nobody else is", async () => {
+  const { preflight, times } = questions(OK);
+  const ask = joinersOf(preflight);
+  assert.deepEqual(await ask(healthy()), []);
+  const world = coming();
+  assert.deepEqual(await ask(edit(world, { paused: true })), []);
+  assert.deepEqual(
+    await ask(change(world, "demo-4", ({ record }) => ({ record: { ...record, memberID: "4" } }))),
+    [],
+  );
+  assert.equal(times(), 0);
+  assert.deepEqual(await ask(world), []);
+  assert.equal(times(), 1);
+});
+
+test("a webhook that cannot be asked beforehand keeps no newcomer out", async () => {
+  const { preflight } = questions(NOT_MEANT["a webhook that has side effects"] as Answer);
+  assert.deepEqual(await joinersOf(preflight)(coming()), []);
 });

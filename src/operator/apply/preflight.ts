@@ -4,14 +4,16 @@
  * what runs goes on as it was. A server that gave no verdict has neither refused nor agreed: it is asked again, and
  * nobody stops meanwhile.
  */
-import type { ClusterFacts, PlatformFacts } from "../../core/observation.ts";
+import type { PlatformMember } from "../../control/platform.ts";
+import type { ClusterFacts, NotMade, PlatformFacts } from "../../core/observation.ts";
 import { clusterToken, type MemberAddress, type MemberRecord } from "../../core/record.ts";
 import { withoutEffective } from "../../core/template/effective.ts";
-import { templateFor, templateHash } from "../../core/template/template.ts";
+import { isVolatile, templateFor, templateHash } from "../../core/template/template.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KubeError, type KubeReason } from "../../kube/errors.ts";
 import { apiVersionOf, pathOf, pods } from "../../kube/resources.ts";
 import type { Clock } from "../../seams/clock.ts";
+import { partsOf } from "./not-made.ts";
 import { memberPod } from "../render/pod.ts";
 
 /** An account or a class that was missing may be there by now, and a server that gave no answer may give one. */
@@ -19,11 +21,10 @@ const ASK_AGAIN_MS = 10_000;
 
 const REFUSALS: ReadonlySet<KubeReason> = new Set(["Invalid", "Forbidden", "BadRequest", "TooLarge"]);
 
-/**
- * No code tells these apart. A quota counts the Pod that is about to go; and a webhook that cannot be asked this
- * way may well agree.
- */
-const NOT_MEANT = /exceeded quota|does not support dry run/;
+/** No code tells these apart. A webhook that cannot be asked this way may well agree. */
+const NOT_ASKABLE = /does not support dry run/;
+/** It counts the Pod that is about to go. */
+const OVER_QUOTA = /exceeded quota/;
 /** A webhook chooses the code of its refusal, and some choose 500; the words before its own are the server's. */
 const DENIED = /admission webhook "[^"]+" denied the request/;
 
@@ -42,6 +43,8 @@ export class Preflight {
   readonly #client: KubeClient;
   readonly #clock: Clock;
   #known: Known | undefined;
+  /** By the UID of the record of a member that is about to join. */
+  readonly #joiners = new Map<string, Omit<Known, "hash">>();
 
   constructor(client: KubeClient, clock: Clock) {
     this.#client = client;
@@ -63,11 +66,49 @@ export class Preflight {
       return TAKEN;
     const known = this.#known;
     if (known?.hash === hash && this.#clock.monotonic() < known.until) return known.verdict;
-    const verdict = await this.#ask(cluster, pretended(cluster, template, address));
+    const asked = await this.#ask(cluster, pretended(cluster, template, address));
+    const verdict = OVER_QUOTA.test(asked.refusedWorkload ?? "") ? TAKEN : asked;
     // From after the answer: one that takes long to come is not asked for again at once.
     const until = verdict === TAKEN ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + ASK_AGAIN_MS;
     this.#known = { hash, verdict, until };
     return verdict;
+  }
+
+  /**
+   * A newcomer has no Pod before etcd knows of it, and a learner that never starts has the place of one that would. So
+   * it is known before whether its Pod would be refused; here a quota counts, since no other Pod goes.
+   */
+  async joiners(
+    cluster: ClusterFacts,
+    members: readonly PlatformMember[],
+  ): Promise<readonly PlatformMember[]> {
+    const coming = cluster.deleting || cluster.spec.paused ? [] : members.filter(isToBeAdded);
+    const uids = new Set(coming.map(({ record }) => record.uid));
+    for (const uid of this.#joiners.keys()) if (!uids.has(uid)) this.#joiners.delete(uid);
+    const refused = new Map<PlatformMember, NotMade>();
+    for (const member of coming) {
+      const why = await this.#refusalOf(cluster, member);
+      if (why !== undefined) refused.set(member, { reason: "PodRefused", message: why });
+    }
+    return refused.size === 0
+      ? members
+      : members.map((member) => {
+          const notMade = refused.get(member);
+          return notMade ? { ...member, workload: { state: "absent", notMade } } : member;
+        });
+  }
+
+  async #refusalOf(cluster: ClusterFacts, { record }: PlatformMember): Promise<string | undefined> {
+    const { uid, name, template, address } = record;
+    let known = this.#joiners.get(uid);
+    if (known === undefined || this.#clock.monotonic() >= known.until) {
+      const verdict = await this.#ask(cluster, pretended(cluster, template, address));
+      known = { verdict, until: this.#clock.monotonic() + ASK_AGAIN_MS };
+      this.#joiners.set(uid, known);
+    }
+    const { refusedWorkload, unverifiedWorkload } = known.verdict;
+    const why = refusedWorkload ?? unverifiedWorkload;
+    return why === undefined ? undefined : `${partsOf.pod(name)}: ${why}`;
   }
 
   async #ask(cluster: ClusterFacts, record: MemberRecord): Promise<Verdict> {
@@ -83,7 +124,7 @@ export class Preflight {
       return TAKEN;
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
-      if (error.reason === "AlreadyExists" || NOT_MEANT.test(error.message)) return TAKEN;
+      if (error.reason === "AlreadyExists" || NOT_ASKABLE.test(error.message)) return TAKEN;
       const { reason, message } = error;
       if (REFUSALS.has(reason) || DENIED.test(message)) return { refusedWorkload: textOf(error) };
       return { unverifiedWorkload: message };
@@ -94,6 +135,20 @@ export class Preflight {
 function textOf({ causes, message }: KubeError): string {
   const fields = causes.flatMap(({ field, message: why }) => (field ? [`${field}: ${why}`] : []));
   return fields.join("; ") || message;
+}
+
+/** Recorded, and etcd was not told of it. */
+function isToBeAdded({ record, workload }: PlatformMember): boolean {
+  return (
+    record.boot === "Join" &&
+    !record.joined &&
+    record.memberID === undefined &&
+    record.leaving === undefined &&
+    // A Pod that is its own volume is made before.
+    !isVolatile(record.template) &&
+    workload.state === "absent" &&
+    workload.notMade === undefined
+  );
 }
 
 /** A member that is nobody's: only what its Pod is made from matters. */

@@ -4,6 +4,7 @@
  * none of another CA is used before all are of it.
  */
 import type { Secret } from "kubernetes-types/core/v1.d.ts";
+import type { ConditionReason } from "../../core/messages/condition-reasons.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isReason } from "../../kube/errors.ts";
 import { trustBundle } from "../../pki/bundle.ts";
@@ -106,7 +107,7 @@ export class Reissues {
     const issuing = {
       type: "Issuing",
       status: "True",
-      reason: "IssuerChanged",
+      reason: "IssuerChanged" satisfies ConditionReason,
       message: "Quorate asks for a certificate of the CA that the issuer has now",
       observedGeneration: generation,
     };

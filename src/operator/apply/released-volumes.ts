@@ -35,7 +35,8 @@ export async function bindVolume(
   { member, volume: name, uid }: Extract<ObjectAction, { kind: "BindVolume" }>,
 ): Promise<void> {
   const volume = await client.get(volumes, { name });
-  if (volume.metadata?.uid !== uid) throw new Conflict(`PersistentVolume ${name} is another one by now`);
+  if (volume.metadata?.uid !== uid)
+    throw new Conflict(`PersistentVolume ${name} has another UID than before`);
   const ref = { name: claimName(member), namespace: cluster.namespace };
   const before = await findOne(client, claims, ref);
   const refused =

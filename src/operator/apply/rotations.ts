@@ -11,7 +11,7 @@ import type { AuthorityFacts, ClusterFacts, PlatformFacts } from "../../core/obs
 import type { MemberRecord } from "../../core/record.ts";
 import { isReason } from "../../kube/errors.ts";
 import { isControlledBy } from "../../kube/resources.ts";
-import { bundleOf, idOf, nameIn, newcomerOf, type Asked, type CaSet } from "../../pki/authority.ts";
+import { bundleOf, idOf, nameIn, newerCaOf, type Asked, type CaSet } from "../../pki/authority.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
 import type { Clock } from "../../seams/clock.ts";
 import type { EtcdProbe } from "../../seams/etcd-probe.ts";
@@ -54,11 +54,13 @@ export class Rotations {
   authorities(cluster: ClusterFacts, records: readonly MemberRecord[]): Pick<PlatformFacts, "authorities"> {
     this.#records = records;
     const all = [cluster.spec.tls, ...records.map(({ template }) => template.tls)];
-    const found = PLANES.filter((plane) => all.some((tls) => isSecure(tls, plane))).flatMap((plane) => {
+    const planes = PLANES.filter((plane) => all.some((tls) => isSecure(tls, plane)));
+    const found = planes.flatMap((plane) => {
       const facts = this.#facts(cluster, plane);
       return facts ? [[plane, facts] as const] : [];
     });
-    return found.length === 0 ? {} : { authorities: Object.fromEntries(found) };
+    // That there is none yet is known, too.
+    return planes.length === 0 ? {} : { authorities: Object.fromEntries(found) };
   }
 
   async rotate(
@@ -67,7 +69,7 @@ export class Rotations {
   ): Promise<void> {
     const { certificates, skew } = this.#around;
     const { contradiction } = certificates;
-    if (action.to === "Bundle" && contradiction !== undefined)
+    if ((action.to === "Bundle" || action.turn === "Replace") && contradiction !== undefined)
       throw new PkiError("wrong-clock", `the ${action.plane} CA`, contradiction);
     const secret = this.#secret(facts, action.plane);
     try {
@@ -93,15 +95,15 @@ export class Rotations {
       const secret = facts && this.#secret(facts, plane);
       if (!secret || (this.#facts(facts, plane)?.phase ?? "Steady") === "Steady") return [];
       const authority = authorityIn(secret, `the ${plane} CA`);
-      const newcomer = newcomerOf(authority);
-      if (!newcomer) return [];
+      const newerCa = newerCaOf(authority);
+      if (!newerCa) return [];
       const { pki } = this.#around;
       const endpoint = (record: MemberRecord) =>
         showsCertificate(record.template.tls, plane) ? this.#endpoints[plane](record) : undefined;
-      const id = idOf(pki, newcomer, `the new ${plane} CA`);
+      const id = idOf(pki, newerCa, `the new ${plane} CA`);
       const nameOf = (fingerprint: string) => nameIn(pki, authority, fingerprint);
       const shown = { plane, name: id, bundle: bundleOf(authority), nameOf, endpoint };
-      if (!newcomer.given) return [{ ...shown, newcomer }];
+      if (!newerCa.given) return [{ ...shown, newerCa }];
       return [{ ...shown, leafFor: (member: string) => this.#givenLeaf(plane, member, id) }];
     });
     return await this.#trust.see(members, planes);
@@ -125,6 +127,8 @@ export class Rotations {
     const { leafMs } = lifetimesOf(cluster.spec.tls);
     const facts = secret && authorityFactsOf(this.#around.pki, secret, leafMs);
     if (!facts) return undefined;
+    // On the way to plaintext nobody comes to trust another CA.
+    if (!isSecure(cluster.spec.tls, plane) && facts.given) return facts;
     const isTheirs = isGiven(cluster.spec.tls, plane);
     const offered = isTheirs ? this.#offered(plane) : undefined;
     const asked: Asked = isTheirs ? { by: "others", offered } : { by: "us" };

@@ -105,24 +105,64 @@ test("the certificate that came with the file is proof at once, whatever the kub
   const time = clock();
   const latches = new StartLatches(time);
   const one = pod("a.b/peers", { touched: true, generation: 2, observed: 1 });
-  assert.equal(latches.judge(one, undefined, "new"), false);
-  assert.equal(latches.judge(one, "old", "new"), false);
+  assert.equal(latches.judge(one, undefined, ["new"]), false);
+  assert.equal(latches.judge(one, "old", ["new"]), false);
   assert.equal(latches.isConfirmed(one), false);
   const soon = latches.lookAgainAt ?? 0;
   assert.ok(soon > time.now() && soon < time.now() + 100, "nothing else tells when the files are replaced");
-  assert.equal(latches.judge(one, "new", "new"), true);
+  assert.equal(latches.judge(one, "renewed", ["new", "renewed"]), true);
   assert.equal(latches.isConfirmed(one), true);
   assert.equal(latches.lookAgainAt, undefined);
   latches.keepOnly(new Set());
   assert.equal(latches.isConfirmed(one), false, "another Pod of this name");
 });
 
+test("another certificate is proof of the contrary, whatever the kubelet reports and however long it lasts", () => {
+  const { unmarked, silent } = weakReports();
+  const reported = pod("a.b/peers", { touched: true, generation: 2, observed: 2 });
+  for (const one of [reported, unmarked, silent]) {
+    const time = clock();
+    const latches = new StartLatches(time);
+    assert.equal(latches.isConfirmed(one), false);
+    assert.equal(latches.judge(one, "old", ["new"]), false);
+    for (const ms of [WRITES_WITHIN_MS, SYNCS_WITHIN_MS, 10 * SYNCS_WITHIN_MS]) {
+      time.at += ms;
+      assert.equal(latches.isConfirmed(one), false, "a kubelet may be cut off from the API server");
+    }
+    latches.judge(one, undefined, ["new"]);
+    assert.equal(latches.isConfirmed(one), false, "no answer takes nothing back");
+    assert.equal(latches.judge(one, "new", ["new"]), true);
+    assert.equal(latches.isConfirmed(one), true);
+  }
+});
+
+test("another certificate outweighs the time of a kubelet's own sync also where every touch is refused", () => {
+  const time = clock();
+  const latches = new StartLatches(time);
+  const one = pod("a.b/peers");
+  latches.refused("u");
+  latches.judge(one, "old", ["new"]);
+  time.at += 10 * SYNCS_WITHIN_MS;
+  assert.equal(latches.isConfirmed(one), false);
+  latches.judge(one, "new", ["new"]);
+  assert.equal(latches.isConfirmed(one), true);
+});
+
+test("another certificate confirms nothing by time alone, while the kubelet has not reported the change", () => {
+  const time = clock();
+  const latches = new StartLatches(time);
+  const one = pod("a.b/peers", { touched: true, generation: 2, observed: 1 });
+  assert.equal(latches.judge(one, "old", ["new"]), false);
+  time.at += SYNCS_WITHIN_MS;
+  assert.equal(latches.isConfirmed(one), false, "its sync may hang");
+});
+
 test("a kubelet that is cut off is not asked about for ever that often", () => {
   const time = clock();
   const latches = new StartLatches(time);
-  latches.judge(pod("a.b/peers"), "old", "new");
+  latches.judge(pod("a.b/peers"), "old", ["new"]);
   time.at += 60_000;
-  latches.judge(pod("a.b/peers"), "old", "new");
+  latches.judge(pod("a.b/peers"), "old", ["new"]);
   assert.equal(latches.lookAgainAt, undefined);
 });
 
@@ -145,12 +185,7 @@ test("a Pod that was made after its member joined needs no confirmation", () => 
 });
 
 test("a kubelet that reports no generation, and a touch without a toleration, are given the time alone", () => {
-  const silent = pod("a.b/peers", { touched: true, generation: 2 });
-  const cases: Pod[] = [
-    { ...silent, status: {} },
-    pod("a.b/peers", { touched: true, tolerated: false, generation: 2, observed: 1 }),
-  ];
-  for (const one of cases) {
+  for (const one of Object.values(weakReports())) {
     const time = clock();
     const latches = new StartLatches(time);
     assert.equal(latches.isConfirmed(one), false);
@@ -158,6 +193,14 @@ test("a kubelet that reports no generation, and a touch without a toleration, ar
     assert.equal(latches.isConfirmed(one), true);
   }
 });
+
+/** Pods whose kubelet cannot tell that it has seen the touch: without our toleration, and older than 1.33. */
+function weakReports(): { unmarked: Pod; silent: Pod } {
+  return {
+    unmarked: pod("a.b/peers", { touched: true, tolerated: false, generation: 2, observed: 1 }),
+    silent: { ...pod("a.b/peers", { touched: true, generation: 2 }), status: {} },
+  };
+}
 
 function forbidden(): Error {
   return new KubeError("Forbidden", "patching the Pod demo-1", "not allowed");

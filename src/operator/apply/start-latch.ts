@@ -26,7 +26,10 @@ export const WRITES_WITHIN_MS = 500;
 const ASK_EVERY_MS = 50;
 const ASK_OFTEN_FOR_MS = 5_000;
 
-/** A kubelet syncs a Pod that nobody touches after 60 to 90 s as well; where touching it is refused, this has to do. */
+/**
+ * A kubelet syncs a Pod that nobody touches after 60 to 90 s as well; where touching it is refused, this has to do. Only
+ * where nothing proves the contrary: one that is cut off from the API server never syncs.
+ */
 export const SYNCS_WITHIN_MS = 120_000;
 
 /** Its container may have been started with the file of its first start. */
@@ -86,6 +89,8 @@ export class StartLatches {
   readonly #askedSince = new Map<string, number>();
   /** By the UID of the Pod: its etcd has shown it. */
   readonly #proven = new Set<string>();
+  /** By the UID of the Pod: its etcd was asked, and showed a former one, so the file was not there. */
+  readonly #disproven = new Set<string>();
 
   constructor(clock: Pick<Clock, "monotonic" | "now">) {
     this.#clock = clock;
@@ -100,6 +105,8 @@ export class StartLatches {
   isConfirmed(pod: Pod): boolean {
     const uid = pod.metadata?.uid ?? "";
     if (!startedBeforeJoining(pod) || this.#proven.has(uid)) return true;
+    // What etcd shows counts more than any report, and than any time that passes.
+    if (this.#disproven.has(uid)) return false;
     const now = this.#clock.monotonic();
     const since = this.#syncedAt.get(uid) ?? (isTouched(pod) && hasSynced(pod) ? now : undefined);
     if (since === undefined) return now - (this.#refusedAt.get(uid) ?? Infinity) >= SYNCS_WITHIN_MS;
@@ -107,23 +114,30 @@ export class StartLatches {
     return now - since >= WRITES_WITHIN_MS;
   }
 
-  /** The certificate that this Pod's etcd shows, and the one that came with the file; true when they are the same. */
-  judge({ metadata }: Pod, shown: string | undefined, expected: string): boolean {
+  /**
+   * The certificate that this Pod's etcd shows, and those of which each is proof. True when it shows one of these; any
+   * other one is older than the file.
+   */
+  judge({ metadata }: Pod, shown: string | undefined, proofs: readonly string[]): boolean {
     const uid = metadata?.uid ?? "";
     if (!this.#askedSince.has(uid)) this.#askedSince.set(uid, this.#clock.monotonic());
-    if (shown === expected) this.#proven.add(uid);
-    return shown === expected;
+    if (shown === undefined) return false;
+    const isNew = proofs.includes(shown);
+    if (isNew) this.#proven.add(uid);
+    else this.#disproven.add(uid);
+    return isNew;
   }
 
   /** When the next of them may be confirmed, as time of day; nothing else tells it. */
   get lookAgainAt(): number | undefined {
     const now = this.#clock.monotonic();
-    const open = (known: ReadonlyMap<string, number>) =>
-      [...known].flatMap(([uid, since]) => (this.#proven.has(uid) ? [] : [since]));
+    const open = (known: ReadonlyMap<string, number>) => [...known].filter(([uid]) => !this.#proven.has(uid));
     const due = [
-      ...open(this.#syncedAt).map((since) => since + WRITES_WITHIN_MS - now),
+      ...open(this.#syncedAt)
+        .filter(([uid]) => !this.#disproven.has(uid))
+        .map(([, since]) => since + WRITES_WITHIN_MS - now),
       ...open(this.#askedSince)
-        .filter((since) => now - since < ASK_OFTEN_FOR_MS)
+        .filter(([, since]) => now - since < ASK_OFTEN_FOR_MS)
         .map(() => ASK_EVERY_MS),
     ].filter((waitMs) => waitMs > 0);
     return due.length === 0 ? undefined : this.#clock.now() + Math.min(...due);
@@ -131,7 +145,7 @@ export class StartLatches {
 
   /** Of the Pods of a cluster, those that still exist. */
   keepOnly(uids: ReadonlySet<string>): void {
-    for (const known of [this.#syncedAt, this.#refusedAt, this.#askedSince, this.#proven])
+    for (const known of [this.#syncedAt, this.#refusedAt, this.#askedSince, this.#proven, this.#disproven])
       for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
   }
 }

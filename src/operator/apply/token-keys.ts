@@ -17,7 +17,7 @@ import { keepCreated } from "./keep.ts";
 import { mergePatch } from "./merge-patch.ts";
 import type { ApplyContext, Outcomes } from "./outcomes.ts";
 import { textIn } from "./secret-files.ts";
-import type { Policy } from "./wanted.ts";
+import type { Policy } from "./wanted-object.ts";
 
 type Issue = Extract<Policy, { do: "issue" }>;
 

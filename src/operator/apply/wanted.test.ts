@@ -5,6 +5,7 @@ import { specOf } from "../../core/testing/cluster.ts";
 import { viewOf, type View } from "../../core/view.ts";
 import type { KubeObject } from "../../kube/resources.ts";
 import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
+import type { Certificate } from "../cert-manager.ts";
 import { ANNOTATIONS, claimName, LABELS } from "../names.ts";
 import { sizeNote } from "../records/last-understood.ts";
 import { newMember } from "../records/member-object.ts";
@@ -17,7 +18,8 @@ import { networkPolicy } from "../render/network-policy.ts";
 import { memberSecret, tokenSecret } from "../render/secret.ts";
 import { clusterServices, peerService } from "../render/services.ts";
 import { clusterWith, memberOf, type Wish } from "../testing/rendered.ts";
-import { wantedObjects, type Cached } from "./wanted.ts";
+import type { Cached } from "./cached.ts";
+import { wantedObjects } from "./wanted.ts";
 
 const viewWith = (wish: Wish = {}) => clusterWith(specOf({ learners: 1, ...wish }));
 
@@ -101,8 +103,9 @@ test("cert-manager is asked for a certificate of each member and plane, and its 
     peer: { certManager: { member: issuer } },
   } as const;
   const view = viewWith({ tls });
-  assert.deepEqual(listed(view).slice(0, 8), [
+  assert.deepEqual(listed(view).slice(0, 9), [
     "apply: Certificate demo-1-server-issued",
+    "apply: Certificate demo-1-gateway-issued",
     "apply: Certificate demo-operator-issued",
     "apply: Certificate demo-client-issued",
     "apply: Certificate demo-1-peer-issued",
@@ -129,6 +132,39 @@ test("cert-manager is asked for a certificate of each member and plane, and its 
     exact: true,
   });
   assert.equal(adopted("another"), undefined, "what somebody else wrote stays theirs");
+});
+
+test("of cert-manager's certificates, no server's is a client's and a gateway's has no common name", () => {
+  const tls = {
+    client: {
+      mode: "CertManager",
+      certManager: { server: { name: "servers" }, operator: { name: "clients" } },
+    },
+  } as const;
+  const issued = (renderVersion: number, version = "3.6.16") => {
+    const view = viewWith({ tls, version });
+    const members = view.members.map((member) => {
+      const { record } = member;
+      return { ...member, record: { ...record, template: { ...record.template, renderVersion } } };
+    });
+    return (name: string) => {
+      const found = wanted({ ...view, members }).find(({ part }) => part === `Certificate ${name}`);
+      return found?.policy.do === "apply" ? (found.policy.object as Certificate).spec : undefined;
+    };
+  };
+  const now = issued(3);
+  assert.deepEqual(now("demo-1-server-issued")?.usages, ["digital signature", "server auth"]);
+  const { commonName, usages, dnsNames, issuerRef } = now("demo-1-gateway-issued") ?? {};
+  assert.deepEqual([commonName, usages], [undefined, ["digital signature", "client auth"]]);
+  assert.deepEqual([dnsNames, issuerRef?.name], [["demo-1-gateway.default.svc"], "clients"]);
+  const before = issued(2);
+  assert.deepEqual(
+    before("demo-1-server-issued")?.usages,
+    ["digital signature", "server auth", "client auth"],
+    "a member that an earlier release started dials itself with it",
+  );
+  assert.ok(before("demo-1-gateway-issued"), "it is there before the member is started with it");
+  assert.equal(issued(3, "3.4.45")("demo-1-gateway-issued"), undefined);
 });
 
 test("the process that takes snapshots has a certificate once there are any", () => {

@@ -2,32 +2,27 @@
  * Every object of a cluster, in one list: what it is called, whose it is, and what is done about it. The list follows
  * from the view and from cached objects alone; `applier.ts` carries it out. To own one more object is one more entry.
  */
-import type { PersistentVolumeClaim, Pod, Secret } from "kubernetes-types/core/v1.d.ts";
-import type { EtcdCluster } from "../../api/etcd-cluster.ts";
-import type { EtcdMember } from "../../api/etcd-member.ts";
+import type { PersistentVolumeClaim, Secret } from "kubernetes-types/core/v1.d.ts";
 import { userSecretName } from "../../api/etcd-user.ts";
 import { certifiedUsers } from "../../core/auth/certified.ts";
-import type { UserFacts } from "../../core/auth/facts.ts";
-import { canonical, shortHash } from "../../core/hash.ts";
+import { canonical, shortHash } from "../../core/template/hash.ts";
 import { isGiven, isSecure, modeOf } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { MemberView, View } from "../../core/view.ts";
-import { pods, type KubeObject, type Resource } from "../../kube/resources.ts";
-import type { Unseen } from "../cache/live-reads.ts";
-import type { OwnObjects } from "../cache/stores.ts";
+import { pods, type KubeObject } from "../../kube/resources.ts";
 import * as names from "../names.ts";
 import { isOurClaim } from "../observe/observe-objects.ts";
 import { imageNote, namesRepository } from "../records/image-repository.ts";
 import { sizeNote } from "../records/last-understood.ts";
 import { memberClaim, wantedClaimSize } from "../render/claim.ts";
 import { givenBy, metadataPatch } from "../render/given.ts";
-import type { OperatorPods } from "../render/network-policy.ts";
 import { generatedPasswords } from "../render/passwords.ts";
 import { clientSecret, operatorSecret, snapshotSecret } from "../render/secret.ts";
-import { volumeMark, type VolumeIdentity } from "../render/volume-identity.ts";
+import { volumeMark } from "../render/volume-identity.ts";
 import { claims, etcdClusters, etcdMembers, secrets, volumes } from "../resources.ts";
 import { PLANES, type Plane } from "../../pki/plan.ts";
 import { authorityName } from "./authority-secret.ts";
+import type { Cached } from "./cached.ts";
 import { named, nameOf, of, patched } from "./entries.ts";
 import { issuedOf } from "./issued.ts";
 import { identityOn, podCreated } from "./claim-identity.ts";
@@ -35,73 +30,7 @@ import { lostLabels, lostOfRecord } from "./identity.ts";
 import { networkOf, peerServicesOf } from "./network.ts";
 import { partsOf } from "./not-made.ts";
 import { hasTokenKeys, tokenPart } from "./token-keys.ts";
-
-export interface Wanted {
-  /** What problems call it. It fails, waits and is tried again under this name, apart from all others. */
-  readonly part: string;
-  readonly resource: Resource;
-  /** Parts of entries above that are tried before it. */
-  readonly after?: readonly string[];
-  /** The same, and without these it is not tried. */
-  readonly needs?: readonly string[];
-  readonly policy: Policy;
-}
-
-/**
- * `known` is as cached. `isOurs` goes by the UID of the owner, since a name proves nothing (I9): what is somebody else's
- * is told of and left alone.
- */
-export type Policy =
-  /** Created if it is absent, then left as it is. */
-  | ({ readonly do: "create"; readonly object: KubeObject } & Known)
-  /** Created, and applied (server-side) where a field of ours differs. `at`: whose address a new one asks for. */
-  | ({ readonly do: "apply"; readonly object: KubeObject; readonly at?: MemberRecord } & Known)
-  /** These fields of one that exists. */
-  | ({ readonly do: "patch"; readonly known: KubeObject; readonly fields: Fields } & HowPatched)
-  /** Deleted, unless the API server has a record of this member that the cache lacks. */
-  | { readonly do: "delete"; readonly known: KubeObject; readonly unlessRecorded?: string }
-  /** A Secret whose files are issued: created, then our own files in it patched; an authority is only ever created. */
-  | ({ readonly do: "issue"; readonly name: string; readonly secret: Issued } & Known<Secret>)
-  /** The certificates of a plane that somebody else makes: read, checked, and from then on given to members. */
-  | { readonly do: "take"; readonly name: string; readonly plane: Plane }
-  /** On the PersistentVolume of a claim, what it holds; then `fields` on the claim, with `noted` if it was written. */
-  | {
-      readonly do: "mark";
-      readonly known: PersistentVolumeClaim;
-      readonly identity: VolumeIdentity;
-      readonly fields: Fields | undefined;
-      readonly noted: Fields;
-    }
-  /** Neither made nor changed: it would do harm, and the status says why. */
-  | { readonly do: "refuse"; readonly name: string; readonly why: string }
-  /** A Pod: created when its record permits it. What changes in place on one that exists is in `apply-members.ts`. */
-  | { readonly do: "run"; readonly member: MemberView };
-
-interface Known<T extends KubeObject = KubeObject> {
-  readonly known: T | undefined;
-  readonly isOurs: (found: KubeObject) => boolean;
-}
-
-/** A merge patch. */
-export type Fields = Readonly<Record<string, unknown>> & { readonly metadata?: object };
-
-export interface HowPatched {
-  /** Only in the version that was read. */
-  readonly exact?: true;
-  /** What a refusal means to who reads the status. */
-  readonly refused?: (why: string) => string;
-}
-
-type Issued =
-  | { readonly of: "authority"; readonly plane: Plane }
-  | { readonly of: "member"; readonly record: MemberRecord }
-  | { readonly of: "client"; readonly commonName: string; readonly render: typeof clientSecret }
-  /** The certificate of an EtcdUser. */
-  | { readonly of: "user"; readonly user: UserFacts }
-  /** What members sign auth tokens with. */
-  | { readonly of: "token" }
-  /** A password that nobody gave, made once. */
-  | { readonly of: "password"; readonly user: string };
+import type { Fields, Issued, Policy, Wanted } from "./wanted-object.ts";
 
 /** What the object of an entry is called. */
 export function nameIn(policy: Policy): string {
@@ -120,21 +49,6 @@ export function nameIn(policy: Policy): string {
     case "run":
       return policy.member.name;
   }
-}
-
-/** What the caches hold of the cluster. */
-export interface Cached extends OwnObjects {
-  readonly cluster: Pick<EtcdCluster, "metadata" | "spec"> | undefined;
-  readonly member: (name: string) => EtcdMember | undefined;
-  readonly claim: (name: string) => PersistentVolumeClaim | undefined;
-  readonly pod: (name: string) => Pod | undefined;
-  /** Volumes of ours that no cache holds. */
-  readonly unseen: readonly Unseen[];
-  /** The API server serves the kinds of cert-manager. */
-  readonly hasCertManager: boolean;
-  readonly clusterDomain: string | undefined;
-  /** Our own; undefined where this process is not told of them. */
-  readonly operatorPods: OperatorPods | undefined;
 }
 
 export function wantedObjects(view: View, cached: Cached): Wanted[] {

@@ -3,22 +3,40 @@
  * may lack the label that the cache selects by, or the watch may be behind. What is settled from them is settled for good.
  */
 import type { PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
-import type { AbsentVolume, AdoptionFacts } from "../../core/adoption-facts.ts";
+import type { AbsentVolume, AdoptionFacts } from "../../core/facts/adoption-facts.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import { claimName } from "../names.ts";
 import {
   adoptionFacts,
+  isOnNodes,
   withoutVolume,
   type AdoptionContext,
   type AdoptionObjects,
 } from "../observe/adoption-facts.ts";
 import { releasedVolumes } from "../observe/released-volumes.ts";
-import type { ListedVolumes } from "../apply/released-volumes.ts";
+import { volumesNamed, type ListedVolumes } from "../apply/released-volumes.ts";
+import type { KubeClient } from "../../kube/client.ts";
 import type { LiveReads } from "./live-reads.ts";
 
 interface Live extends Pick<LiveReads, "claim"> {
   /** PersistentVolumes that bear the name of the cluster. */
   volumes(): Promise<ListedVolumes>;
+}
+
+/** As a part of the facts, read from the API server where a cache does not hold it. */
+export async function adoptionOf(
+  around: { readonly client: KubeClient; readonly live: Pick<LiveReads, "claim">; readonly image?: string },
+  cluster: ClusterFacts,
+  objects: AdoptionObjects,
+  now: number,
+): Promise<{ adoption?: AdoptionFacts }> {
+  const { client, live, image } = around;
+  const reads: Live = {
+    claim: (ref) => live.claim(ref),
+    volumes: () => volumesNamed(client, cluster.name),
+  };
+  const adoption = await adoptionAsServed(reads, cluster, objects, { image, now });
+  return adoption ? { adoption } : {};
 }
 
 export async function adoptionAsServed(
@@ -29,6 +47,13 @@ export async function adoptionAsServed(
 ): Promise<AdoptionFacts | undefined> {
   const cached = adoptionFacts(cluster, objects, context);
   if (!cached || cluster.marks.adopting) return cached;
+  if (isOnNodes(cluster)) {
+    const lacking = withoutVolume(cluster, cached).map((member) => ({
+      member,
+      object: `the directory of ${member} in spec.storage.adopt.directories`,
+    }));
+    return { ...cached, absent: lacking };
+  }
   const found: PersistentVolumeClaim[] = [];
   const absent: AbsentVolume[] = [];
   for (const member of withoutVolume(cluster, cached)) {

@@ -16,7 +16,7 @@ import type { EtcdTransport } from "../../seams/etcd-transport.ts";
 import type { Certificates } from "../apply/certificates.ts";
 import { textIn } from "../apply/secret-files.ts";
 import { canIssue, oneUseFiles } from "../apply/one-use.ts";
-import type { EtcdReach } from "../reach.ts";
+import type { EtcdReach } from "../reach/reach.ts";
 import { findOne } from "../apply/keep.ts";
 import type { Stores } from "./stores.ts";
 import { CLIENTS } from "../names.ts";

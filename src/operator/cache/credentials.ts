@@ -4,7 +4,7 @@ import { isControlledBy } from "../../kube/resources.ts";
 import type { Pki } from "../../seams/pki.ts";
 import { textIn } from "../apply/secret-files.ts";
 import { secretNames } from "../names.ts";
-import type { EtcdReach } from "../reach.ts";
+import type { EtcdReach } from "../reach/reach.ts";
 import type { Stores } from "./stores.ts";
 
 export interface CredentialsOptions {

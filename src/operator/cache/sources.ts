@@ -26,7 +26,7 @@ function intentSource<T extends KubeObject>(
   store: Pick<Store<T>, "whenSynced" | "list" | "onChange">,
   toKeys: (object: T) => string[],
 ): Source {
-  const telling: typeof store = {
+  const intents: typeof store = {
     whenSynced: (signal) => store.whenSynced(signal),
     list: () => store.list(),
     onChange: (listener) =>
@@ -34,7 +34,7 @@ function intentSource<T extends KubeObject>(
         if (!isSameIntent(change.before, change.after)) listener(change);
       }),
   };
-  return source(telling, toKeys);
+  return source(intents, toKeys);
 }
 
 function isSameIntent(before: KubeObject | undefined, after: KubeObject | undefined): boolean {

@@ -31,7 +31,7 @@ function claim(name: string, labels: Record<string, string> = {}, spec: object =
 
 const ID = { [LABELS.clusterID]: CLUSTER, [LABELS.memberID]: "8e9e05c52164694d" };
 
-function reader(of: string, told?: DirectorySummary, ageMs = 1_000): Pod {
+function reader(of: string, found?: DirectorySummary, ageMs = 1_000): Pod {
   const controller = {
     apiVersion: "v1",
     kind: "EtcdCluster",
@@ -39,7 +39,7 @@ function reader(of: string, told?: DirectorySummary, ageMs = 1_000): Pod {
     uid: cluster.uid,
     controller: true,
   };
-  const message = told && writeSummary(told);
+  const message = found && writeSummary(found);
   return {
     metadata: {
       name: `${of}-inspect`,
@@ -165,4 +165,35 @@ test("what is settled is a mark of the cluster, and is taken away at the end", (
   const [key = ""] = Object.keys(annotations);
   const { unreadable } = marksOf(cluster.uid, { [key]: '{"clusterID":"1"}' }, []);
   assert.deepEqual(unreadable[0]?.holds, ["join", "record", "heal"]);
+});
+
+test("directories of nodes are those that the spec names, read where they are, and none of another cluster's name", () => {
+  const [uid, path] = ["0f4a91bb", "demo.5c7e0f7a/demo-1.0f4a91bb"];
+  const storage = { medium: "HostPath", hostPath: "/data/" } as const;
+  const onNodes = (directories: readonly { node: string; path: string }[]) =>
+    asked({ storage: { ...storage, adopt: { clusterID: CLUSTER, directories: [...directories] } } });
+  const world = onNodes([{ node: "node-a", path }]);
+  const facts = adoptionFacts(world.cluster, { ...NONE, claims: [claim("data-demo-1", ID)] }, CONTEXT);
+  assert.deepEqual(facts?.volumes, [
+    {
+      object: `directory ${path} on node-a`,
+      member: "demo-1",
+      uid,
+      identity: {},
+      storage: {},
+      host: { node: "node-a", path: `default/${path}` },
+      directory: { state: "reading", why: "the Pod that reads it is not there yet" },
+    },
+  ]);
+  const platform = { ...world.platform, adoption: facts };
+  const view = viewOf({ ...world, platform });
+  const [wanted] = adoptionInspections(view, { pods: [], cluster: world.cluster, now: NOW }, "quorate");
+  assert.ok(wanted?.policy.do === "create");
+  const { spec } = wanted.policy.object as Pod;
+  assert.equal(spec?.nodeName, "node-a");
+  assert.deepEqual(spec.volumes?.[0]?.hostPath, { path: `/data/default/${path}`, type: "Directory" });
+  const foreign = onNodes([{ node: "node-a", path: "other.5c7e0f7a/other-1.0f4a91bb" }]);
+  const refused = adoptionFacts(foreign.cluster, NONE, CONTEXT);
+  assert.deepEqual(refused?.volumes, []);
+  assert.match(refused.refused ?? "", /other-1\.0f4a91bb on node-a is not the directory of a member of demo/);
 });

@@ -5,12 +5,13 @@
 import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
 import { bytesOf } from "../../api/quantity.ts";
 import type { EtcdMember } from "../../api/etcd-member.ts";
-import type { AdoptionFacts, LeftVolume } from "../../core/adoption-facts.ts";
+import type { AdoptionFacts, LeftVolume } from "../../core/facts/adoption-facts.ts";
 import { mayBeAdopted } from "../../core/assess/adoption.ts";
 import type { ClusterFacts, MemberDirectory } from "../../core/observation.ts";
 import { isEstablished, memberName, ordinalOf } from "../../core/record.ts";
 import { claimName, memberAddress } from "../names.ts";
 import { belongsTo } from "../records/member-object.ts";
+import { directoryUID } from "../render/volumes.ts";
 import { inspectionOf, readBy } from "./recovery-facts.ts";
 import { identityOn } from "./released-volumes.ts";
 
@@ -35,9 +36,10 @@ export function adoptionFacts(
 ): AdoptionFacts | undefined {
   const { marks } = cluster;
   if (!marks.adopting && !isAdopting(cluster)) return undefined;
-  const volumes = objects.claims
-    .flatMap((claim) => leftVolume(cluster, claim, objects, now))
-    .toSorted((a, b) => ordinal(cluster, a.member) - ordinal(cluster, b.member));
+  const left = isOnNodes(cluster)
+    ? leftDirectories(cluster, objects, now)
+    : objects.claims.flatMap((claim) => leftVolume(cluster, claim, objects, now));
+  const volumes = left.toSorted((a, b) => ordinal(cluster, a.member) - ordinal(cluster, b.member));
   const named = volumes.flatMap(({ member, directory }) => [
     member,
     ...(directory?.state === "data" ? (directory.members ?? []).map(({ name }) => name) : []),
@@ -57,7 +59,7 @@ export function adoptionFacts(
         address: memberAddress(cluster, one, dialled),
       })),
     ),
-    ...(image === undefined && !marks.adopting && { refused: NO_IMAGE }),
+    ...(!marks.adopting && whyNot(cluster, image)),
   };
 }
 
@@ -80,6 +82,23 @@ function remainsOf({ name, uid }: ClusterFacts, { pods, members }: AdoptionObjec
     ...pods.filter(isMember).map(({ metadata }) => `Pod ${metadata?.name}`),
     ...records.map(({ metadata }) => `EtcdMember ${metadata.name}`),
   ];
+}
+
+function whyNot(cluster: ClusterFacts, image: string | undefined): Pick<AdoptionFacts, "refused"> {
+  if (image === undefined) return { refused: NO_IMAGE };
+  const foreign = cluster.spec.storage.adopt?.directories?.find(
+    ({ path }) => memberIn(cluster, path) === undefined,
+  );
+  if (!foreign) return {};
+  return {
+    refused: `spec.storage.adopt.directories: ${foreign.path} on ${foreign.node} is not the directory of a member of ${cluster.name}, which is named ${cluster.name}.<UID>/${cluster.name}-<number>.<UID>`,
+  };
+}
+
+/** The member whose directory it is by its name; undefined for that of another cluster. */
+function memberIn({ name: cluster }: ClusterFacts, path: string): string | undefined {
+  const [, of, member = ""] = /^(.+)[.][^./]+[/](.+)[.][^./]+$/.exec(path) ?? [];
+  return of === cluster && ordinalOf(cluster, member) !== undefined ? member : undefined;
 }
 
 const NO_IMAGE =
@@ -118,6 +137,28 @@ function leftVolume(
   const { adopt } = cluster.spec.storage;
   if (!adopt || !mayBeAdopted(adopt, volume)) return [volume];
   return [{ ...volume, directory: directoryOf(volume, { pods, cluster }, now) }];
+}
+
+/** Only what the spec names: nothing of Kubernetes knows of a directory, and none of another cluster's name is looked into. */
+function leftDirectories(cluster: ClusterFacts, { pods }: AdoptionObjects, now: number): LeftVolume[] {
+  const { directories = [] } = cluster.spec.storage.adopt ?? {};
+  return directories.flatMap(({ node, path }): LeftVolume[] => {
+    const member = memberIn(cluster, path);
+    if (member === undefined) return [];
+    const volume = {
+      object: `directory ${path} on ${node}`,
+      member,
+      uid: directoryUID(path),
+      identity: {},
+      storage: {},
+      host: { node, path: `${cluster.namespace}/${path}` },
+    };
+    return [{ ...volume, directory: directoryOf(volume, { pods, cluster }, now) }];
+  });
+}
+
+export function isOnNodes({ spec }: Pick<ClusterFacts, "spec">): boolean {
+  return spec.storage.medium === "HostPath";
 }
 
 function directoryOf(

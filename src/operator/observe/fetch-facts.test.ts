@@ -64,8 +64,8 @@ test("what it was asked for is on the Pod, and one of an earlier operator has no
   const pod = podOf(STAGED);
   const saying = (recipe: string | undefined) => {
     const { [ANNOTATIONS.recipe]: _own, ...annotations } = pod.metadata?.annotations ?? {};
-    const told = recipe === undefined ? annotations : { ...annotations, [ANNOTATIONS.recipe]: recipe };
-    return facts([{ ...pod, metadata: { ...pod.metadata, annotations: told } }]);
+    const given = recipe === undefined ? annotations : { ...annotations, [ANNOTATIONS.recipe]: recipe };
+    return facts([{ ...pod, metadata: { ...pod.metadata, annotations: given } }]);
   };
   for (const recipe of [undefined, "{", "null", "7"]) {
     const { fetched } = saying(recipe);

@@ -4,7 +4,7 @@
  * Kubernetes.
  */
 import type { PersistentVolumeClaim, Pod } from "kubernetes-types/core/v1.d.ts";
-import type { RestoreFault, RestoreRecipe } from "../../api/bootstrap.ts";
+import { PASSING_FAULTS, type RestoreRecipe } from "../../api/bootstrap.ts";
 import type { ClusterFacts, FetchedSnapshot, OperationFacts, PlatformFacts } from "../../core/observation.ts";
 import { isFinished } from "../../core/operations/status.ts";
 import type { MemberTemplate } from "../../core/record.ts";
@@ -28,9 +28,6 @@ export interface FetchObjects {
   /** By the API server's clock. */
   readonly now: number;
 }
-
-/** Another attempt may come to something else. */
-const TRANSIENT: ReadonlySet<RestoreFault> = new Set(["unreachable", "failed"]);
 
 export function isFetch({ metadata }: Pick<Pod, "metadata">, clusterUID: string): boolean {
   return metadata?.labels?.[LABELS.task] === FETCH_TASK && isControlledBy({ metadata }, clusterUID);
@@ -109,8 +106,8 @@ function factsIn(pod: Pod, plan: string, objects: FetchObjects): Pick<PlatformFa
           `PersistentVolumeClaim ${restoreClaimName(cluster.name, plan)}, which held the snapshot, was deleted`,
         );
   }
-  const told = terminated && readFailure(terminated.message ?? "");
-  if (told) return failed(told.message, !TRANSIENT.has(told.fault));
+  const failure = terminated && readFailure(terminated.message ?? "");
+  if (failure) return failed(failure.message, !PASSING_FAULTS.has(failure.fault));
   const { why } = progressOf(pod, now, nodes);
   const isOver =
     terminated !== undefined ||

@@ -45,7 +45,15 @@ function stateOf(pod: Pod, now: number, report: FollowReport | undefined): Follo
   const name = pod.metadata?.name ?? "";
   if (phase === "Failed" || phase === "Succeeded") {
     const why = [reason, message].filter(Boolean).join(": ");
-    return { is: "ended", why: `Pod ${name} ended${why === "" ? "" : `: ${why}`}` };
+    const { startedAt = "", finishedAt = "" } = containersOf(pod)[0]?.state?.terminated ?? {};
+    const [start, end] = [Date.parse(startedAt), Date.parse(finishedAt)];
+    return {
+      is: "ended",
+      why: `Pod ${name} ended${why === "" ? "" : `: ${why}`}`,
+      // One that was evicted before it had started has neither: then it counts from when it was made.
+      forMs: Math.max(0, now - (end || Date.parse(pod.metadata?.creationTimestamp ?? "") || 0)),
+      ...(end >= start && { ranMs: end - start }),
+    };
   }
   const [container] = containersOf(pod);
   if (container?.state?.running) {

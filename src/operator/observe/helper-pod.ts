@@ -95,7 +95,7 @@ const IMAGE_REASONS: ReadonlySet<string> = new Set([
 type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
 
 function lastWords({ message = "", reason, exitCode }: Terminated): string {
-  const told = parseResult(message);
-  if (told && !told.ok) return told.message;
+  const result = parseResult(message);
+  if (result && !result.ok) return result.message;
   return message.trim().split("\n").at(-1)?.trim() || `${reason ?? "Error"} (exit code ${exitCode})`;
 }

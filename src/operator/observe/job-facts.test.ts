@@ -75,19 +75,19 @@ test("a Job that failed tells the words of its newest Pod, and Kubernetes' own o
     agoMs: 10_000,
     reason: "StoreDenied",
     message: "second",
-    told: true,
+    reported: true,
   });
   const killed = stateOf(jobWith("Failed"), [
     podWith({ terminated: { exitCode: 137, reason: "OOMKilled" } }),
   ]);
-  assert.ok(killed?.is === "failed" && !killed.told);
+  assert.ok(killed?.is === "failed" && !killed.reported);
   assert.match(killed.message, /OOMKilled \(exit code 137\)/);
 });
 
 test("a deadline is told with what was waited for", () => {
   const waiting = podWith({ waiting: { reason: "ImagePullBackOff", message: "no such image" } });
   const state = stateOf(jobWith("Failed", "DeadlineExceeded"), [waiting]);
-  assert.ok(state?.is === "failed" && state.told);
+  assert.ok(state?.is === "failed" && state.reported);
   assert.equal(state.reason, "DeadlineExceeded");
   assert.match(state.message, /ImagePullBackOff \(no such image\)/);
 });
@@ -133,7 +133,7 @@ test("a verification tells what its last container found, or what failed before 
   const damage: JobResult = { ok: false, reason: "Damaged", message: "one byte" };
   const damaged = verify("Failed", withInit(podWith(waits), "fetch-snapshot", ended(damage, 1)));
   assert.ok(damaged?.is === "failed");
-  assert.deepEqual([damaged.reason, damaged.message, damaged.told], ["Damaged", "one byte", true]);
+  assert.deepEqual([damaged.reason, damaged.message, damaged.reported], ["Damaged", "one byte", true]);
   const log = { terminated: { exitCode: 1, message: '{"level":"info"}\nError: no space left on device' } };
   const restore = verify("Failed", withInit(podWith(waits), "restore-snapshot", log));
   assert.ok(restore?.is === "failed");

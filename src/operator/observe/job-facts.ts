@@ -91,16 +91,16 @@ function messageOf({ state }: ContainerStatus): string | undefined {
 function whyFailed(
   { reason = "", message = "" }: JobCondition,
   pods: readonly Pod[],
-): { reason: string; message: string; told: boolean } {
+): { reason: string; message: string; reported: boolean } {
   const said = pods.map(resultOf).find((one) => one !== undefined && !one.ok);
   const words = said && !said.ok ? said.message : undefined;
   if (reason === "DeadlineExceeded") {
     const waited = whyWaiting(pods[0]);
     const last = words ?? waited;
-    const told = `it took longer than spec.activeDeadlineSeconds${last === undefined ? "" : `; last: ${last}`}`;
-    return { reason, message: told, told: true };
+    const late = `it took longer than spec.activeDeadlineSeconds${last === undefined ? "" : `; last: ${last}`}`;
+    return { reason, message: late, reported: true };
   }
-  if (said && !said.ok) return { reason: said.reason, message: said.message, told: true };
+  if (said && !said.ok) return { reason: said.reason, message: said.message, reported: true };
   // The last one first: a sidecar is stopped with a signal when it has ended.
   const failed = containersOf(pods[0])
     .toReversed()
@@ -109,12 +109,12 @@ function whyFailed(
   if (ended && failed.name === VERIFY_CONTAINERS.etcdutl) {
     const last = ended.message?.trim().split("\n").at(-1) ?? "";
     const message = `etcdutl snapshot restore ended with exit code ${ended.exitCode}${last === "" ? "" : `: ${last}`}`;
-    return { reason: "RestoreFailed", message, told: true };
+    return { reason: "RestoreFailed", message, reported: true };
   }
   const how = ended
     ? `its container ended with ${ended.reason ?? "Error"} (exit code ${ended.exitCode})`
     : message;
-  return { reason: "JobFailed", message: how === "" ? "the Job failed" : how, told: false };
+  return { reason: "JobFailed", message: how === "" ? "the Job failed" : how, reported: false };
 }
 
 /** What every container waits for at first. */

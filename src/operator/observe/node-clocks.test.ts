@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Node, Pod } from "kubernetes-types/core/v1.d.ts";
-import { healthy } from "../../core/testing/cluster.ts";
+import type { Node } from "kubernetes-types/core/v1.d.ts";
 import { NodeClocks } from "./node-clocks.ts";
-import { workloadOf } from "./pod-facts.ts";
 
 const node = (beatAt: number): Node => ({
   metadata: { name: "n1" },
@@ -53,6 +51,12 @@ test("two heartbeats that agree tell how far a node's clock is off", () => {
   }
 });
 
+test("nor does it take back what is known", () => {
+  const { clocks, beat } = world(90_000);
+  for (const reportedAfterMs of [100, 100, 100, 60_000]) beat(reportedAfterMs);
+  assert.match(clocks.warning("n1") ?? "", /more than 30 s ahead/);
+});
+
 test("a heartbeat that is reported late is no clock that is behind", () => {
   const { clocks, beat } = world(0);
   for (const reportedAfterMs of [0, 100, 100, 240_000, 100, 100]) beat(reportedAfterMs);
@@ -74,37 +78,18 @@ test("a change that is no heartbeat says nothing, and a node that is gone is for
   assert.equal(clocks.warning("n1"), undefined);
 });
 
-test("how a run on such a node ended is judged by the node's own time", () => {
-  const now = Date.UTC(2030, 0, 1);
-  const message = JSON.stringify({
-    level: "error",
-    msg: "bootstrap failed",
-    error: "cannot fetch cluster info from peer urls",
-  });
-  // A second ago, by a clock that is ten minutes behind.
-  const finishedAt = new Date(now - 601_000).toISOString();
-  const pod: Pod = {
-    metadata: { name: "demo-1" },
-    spec: { nodeName: "n1", containers: [] },
-    status: {
-      phase: "Running",
-      containerStatuses: [
-        {
-          name: "etcd",
-          image: "etcd",
-          imageID: "",
-          ready: false,
-          restartCount: 1,
-          state: { terminated: { exitCode: 1, message, finishedAt } },
-        },
-      ],
-    },
-  };
-  const { record } = healthy().members[0]!;
-  const causeWith = (nodeAheadMs: number | undefined) => {
-    const facts = workloadOf(pod, { record, now, nodeAheadMs: () => nodeAheadMs });
-    return facts.state === "exited" ? facts.cause : facts.state;
-  };
-  assert.equal(causeWith(-600_000), "unknown", "too early to say that its data is gone");
-  assert.equal(causeWith(0), "data-missing");
+test("without heartbeats the members on a node tell, and a kubelet is believed before them", () => {
+  const { clocks, beat, time } = world(90_000);
+  clocks.note("n1", -40_000);
+  assert.equal(clocks.aheadMs("n1"), -40_000);
+  assert.match(clocks.warning("n1") ?? "", /more than 30 s behind/);
+  beat();
+  beat();
+  assert.ok((beat() ?? 0) > 80_000);
+  clocks.note("n1", -40_000);
+  assert.ok((clocks.aheadMs("n1") ?? 0) > 80_000);
+  clocks.note("n2", 50_000);
+  time.now += 3_700_000;
+  clocks.note("n3", 0);
+  assert.equal(clocks.aheadMs("n2"), undefined, "nothing runs there any more");
 });

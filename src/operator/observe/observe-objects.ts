@@ -46,7 +46,7 @@ export type ObservedObjects = { ok: true; state: PlatformState } | { ok: false; 
 const OFFERS = 12;
 
 export interface ObservedAs
-  extends Pick<PodContext, "now" | "nodeAheadMs" | "isResizable" | "notMade">, RestoreContext {
+  extends Pick<PodContext, "now" | "endSeen" | "isResizable" | "notMade">, RestoreContext {
   readonly fenced: boolean;
   /** The operator's, for clusters that name none. */
   readonly imageRepository?: string | undefined;
@@ -66,7 +66,7 @@ export function observeObjects(
   objects: ClusterObjects,
   {
     now,
-    nodeAheadMs,
+    endSeen,
     fenced,
     isResizable,
     isConfirmed,
@@ -131,7 +131,7 @@ export function observeObjects(
         record,
         nodes,
         now,
-        nodeAheadMs,
+        endSeen,
         isResizable,
         notMade: (member) => (clash ? takenBy(clash) : notMade?.(member)),
       }),

@@ -8,6 +8,7 @@ import { CAUSES } from "../../control/exit-causes.ts";
 import type { ExitCause } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { explainExit } from "../../etcd/process.ts";
+import type { EndSeen } from "./ends-seen.ts";
 
 export interface Ending {
   readonly cause: ExitCause;
@@ -17,7 +18,7 @@ export interface Ending {
 /** Reasons of the kubelet's own: the image cannot run what the Pod says. */
 const CANNOT_RUN = new Set(["StartError", "ContainerCannotRun"]);
 
-/** What the kubelet tells is of a moment ago, and its times are whole seconds. */
+/** What the kubelet tells is of a moment ago. */
 const REPORTED_LATE_MS = 3_000;
 /** Who ends the same way so often does not do it for being early. */
 const EARLY_RESTARTS = 3;
@@ -25,7 +26,8 @@ const EARLY_RESTARTS = 3;
 export interface EndingContext {
   readonly record: MemberRecord;
   readonly restarts: number;
-  readonly now: number;
+  /** By our own clock: that of the node, which wrote `finishedAt`, may be off by anything. */
+  readonly seen: EndSeen;
 }
 
 export function etcdEnding(terminated: ContainerStateTerminated, context: EndingContext): Ending {
@@ -40,20 +42,18 @@ export function etcdEnding(terminated: ContainerStateTerminated, context: Ending
   // restored has neither: it is alone, and starts only after its data was put in its place.
   const { joined, restore } = context.record;
   const isRestored = restore !== undefined && !joined;
-  if (
-    found.reason === "cluster-unreachable" &&
-    (isRestored || (joined && !mayBeEarlier(terminated, context)))
-  )
+  if (found.reason === "cluster-unreachable" && (isRestored || (joined && !mayBeEarlier(context))))
     return { cause: "data-missing", detail: `started on an empty volume: ${found.said}` };
   return { cause: CAUSES[found.reason], detail: found.said || `exit code ${exitCode}` };
 }
 
 /**
  * A newcomer whose peers cannot look its name up yet ends like one without data (R46), and by the time that we are
- * told, its next run may have joined: of one of the first ends, just now, it is not known which of the two it is.
+ * told, its next run may have joined: of one of the first ends, just now, it is not known which of the two it is. One
+ * that was seen before it had joined is known.
  */
-function mayBeEarlier({ finishedAt }: ContainerStateTerminated, { restarts, now }: EndingContext): boolean {
-  return restarts < EARLY_RESTARTS && Math.abs(now - Date.parse(finishedAt ?? "")) < REPORTED_LATE_MS;
+function mayBeEarlier({ restarts, seen }: EndingContext): boolean {
+  return seen.beforeJoining || (restarts < EARLY_RESTARTS && seen.agoMs < REPORTED_LATE_MS);
 }
 
 /** Init containers are not ours: an admission webhook added them, as service meshes do. */

@@ -174,6 +174,24 @@ describe("a Pod that cannot start waits, and says for what", () => {
     }
   });
 
+  test("for an image that cannot be used, by the kubelet's reason and not by a word in its message", () => {
+    const isBad = (reason: string, message?: string) => {
+      const etcd = container({ waiting: { reason, ...(message !== undefined && { message }) } });
+      const facts = seen(pod({ phase: "Pending", containerStatuses: [etcd] }));
+      return "badImage" in facts && facts.badImage === true;
+    };
+    const root = "container has runAsNonRoot and image will run as root";
+    const user = "container has runAsNonRoot and image has non-numeric user (etcd)";
+    for (const reason of ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"])
+      assert.ok(isBad(reason, "denied"), reason);
+    assert.ok(isBad("RegistryUnavailable", "connection refused"));
+    assert.ok(isBad("SignatureValidationFailed"));
+    // The kubelet has no reason of its own for these.
+    for (const message of [root, user]) assert.ok(isBad("CreateContainerConfigError", message), message);
+    assert.ok(!isBad("CreateContainerConfigError", 'secret "image-credentials" not found'));
+    assert.ok(!isBad("ContainerCreating", "waiting for volume images"));
+  });
+
   test("for the image of an init container that a webhook added", () => {
     const init = container({ waiting: { reason: "ErrImagePull", message: "denied" } }, { name: "mesh-init" });
     const etcd = container({ waiting: { reason: "PodInitializing" } });
@@ -250,9 +268,6 @@ describe("a container that ended", () => {
     const before = { message, finishedAt: AT };
     assert.equal(exit(ended(before))[0], "data-missing");
     assert.equal(exit(ended(before), recordIn("Persistent", false))[0], "unknown");
-    // The end of a newcomer's first run may be reported after its second one has joined.
-    assert.equal(exit(ended({ message, finishedAt: LATER }))[0], "unknown");
-    assert.equal(exit(ended({ message, finishedAt: LATER }, { restartCount: 3 }))[0], "data-missing");
   });
 
   test("and an init container that a webhook added says nothing of the member's data", () => {

@@ -7,6 +7,7 @@ import type { NotMade, WorkloadFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isVolatile, sameStart } from "../../core/template/template.ts";
 import { ANNOTATIONS, ETCD_CONTAINER } from "../names.ts";
+import type { EndSeen, EndsSeen } from "./ends-seen.ts";
 import { etcdEnding, initEnding, type Ending } from "./pod-exit.ts";
 import { restoreFacts } from "./restore-facts.ts";
 
@@ -16,13 +17,15 @@ export interface PodContext {
   readonly nodes?: ReadonlyMap<string, Node>;
   /** By the API server's clock. */
   readonly now: number;
-  /** How far the clock of a node is ahead of that, where it is known. */
-  readonly nodeAheadMs?: (node: string) => number | undefined;
+  /** How long this end of a container has been known to us; where that is not said, for long. */
+  readonly endSeen?: EndsSeen["see"];
   /** Whether the resources of this Pod can be changed while it runs. */
   readonly isResizable?: (pod: Pod, record: MemberRecord) => boolean;
   /** Why the Pod of this member could not be made, the last time that was tried. */
   readonly notMade?: (member: string) => NotMade | undefined;
 }
+
+const LONG_KNOWN: EndSeen = { agoMs: Infinity, beforeJoining: false };
 
 export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadFacts {
   if (!pod) {
@@ -41,9 +44,8 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
   if (!etcd) return { state: "waiting", ...placement(pod), ...start };
   const facts = started(pod, etcd, start, (terminated) =>
     etcdEnding(terminated, {
-      ...context,
-      // What is compared with it is by the clock of the node.
-      now: context.now + (context.nodeAheadMs?.(pod.spec?.nodeName ?? "") ?? 0),
+      record: context.record,
+      seen: context.endSeen?.(pod, terminated, context.record.joined) ?? LONG_KNOWN,
       restarts: etcd.restartCount,
     }),
   );
@@ -75,9 +77,27 @@ function started(
   if (reason === "") return { state: "waiting", ...placement(pod), ...start };
   const since = time(conditionOf(pod, "PodScheduled")?.lastTransitionTime, pod);
   const why = join(reason, message);
-  // ErrImagePull, ImagePullBackOff, InvalidImageName, or in the kubelet's words: "image will run as root".
-  const badImage = /image/i.test(why);
+  const badImage = isBadImage(reason, message);
   return { state: "waiting", reason: why, ...(badImage && { badImage }), since, ...start };
+}
+
+/** Reasons by which a kubelet gives a container no image (kubelet: pkg/kubelet/images/types.go). */
+const IMAGE_REASONS: ReadonlySet<string> = new Set([
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "ErrImageNeverPull",
+  "ImageInspectError",
+  "InvalidImageName",
+  "RegistryUnavailable",
+  "SignatureValidationFailed",
+]);
+
+/** An image that would run as root against the Pod's will has no reason of its own, only the kubelet's words. */
+function isBadImage(reason: string, message = ""): boolean {
+  return (
+    IMAGE_REASONS.has(reason) ||
+    (reason === "CreateContainerConfigError" && /\brunAsNonRoot and image\b/.test(message))
+  );
 }
 
 /**
@@ -147,8 +167,15 @@ function stopping(pod: Pod, { nodes, now }: PodContext): WorkloadFacts {
   const due = time(pod.metadata?.deletionTimestamp, pod);
   const since = due - 1000 * (pod.metadata?.deletionGracePeriodSeconds ?? 0);
   // Until then the kubelet has time, and no answer means nothing.
-  const lostNode = nodes && now > due ? lostNodeOf(pod, nodes) : undefined;
-  return { state: "stopping", since, ...optionalStart(pod), ...(lostNode !== undefined && { lostNode }) };
+  const overdue = now > due;
+  const lostNode = nodes && overdue ? lostNodeOf(pod, nodes) : undefined;
+  return {
+    state: "stopping",
+    since,
+    ...optionalStart(pod),
+    ...(overdue && { overdue }),
+    ...(lostNode !== undefined && { lostNode }),
+  };
 }
 
 /** A node that is gone, was declared gone, or does not report: it will not confirm that the Pod ended. */

@@ -27,7 +27,7 @@ const [first] = world.members;
 assert.ok(first);
 const { record } = first;
 
-interface Told {
+interface PodState {
   readonly states?: Readonly<Record<string, ContainerState>>;
   readonly phase?: string;
   readonly ageMs?: number;
@@ -36,7 +36,7 @@ interface Told {
 function pod(
   task: string,
   about: Record<string, string>,
-  { states = {}, phase = "Running", ageMs = 1_000 }: Told,
+  { states = {}, phase = "Running", ageMs = 1_000 }: PodState,
 ): Pod {
   const owner = {
     apiVersion: "v1",
@@ -70,7 +70,7 @@ function pod(
 }
 
 const ended = (message: string, exitCode = 0): ContainerState => ({ terminated: { exitCode, message } });
-const inspection = (reads: string, told: Told) => pod("inspect", { [ANNOTATIONS.reads]: reads }, told);
+const inspection = (reads: string, shown: PodState) => pod("inspect", { [ANNOTATIONS.reads]: reads }, shown);
 const read = (summary: DirectorySummary) => ({
   states: { [RECOVERY_CONTAINERS.inspect]: ended(writeSummary(summary)) },
   phase: "Succeeded",
@@ -206,9 +206,9 @@ test("a volume that one Pod alone may mount is not read beside its member, and t
   const { template } = record;
   const accessModes: "ReadWriteOncePod"[] = ["ReadWriteOncePod"];
   const alone = { ...record, template: { ...template, storage: { ...template.storage, accessModes } } };
-  const told = isTooEarly({ ...first, record: alone }, { pods: [ownPod("node-a", 61_000)], now: NOW });
-  assert.equal(told?.obstacle, "in-use");
-  assert.match(told.why, /demo-1 runs on node-a.*ReadWriteOncePod/);
+  const shown = isTooEarly({ ...first, record: alone }, { pods: [ownPod("node-a", 61_000)], now: NOW });
+  assert.equal(shown?.obstacle, "in-use");
+  assert.match(shown.why, /demo-1 runs on node-a.*ReadWriteOncePod/);
   assert.equal(isTooEarly({ ...first, record: alone }, { pods: [], now: NOW }), undefined);
 });
 
@@ -216,12 +216,12 @@ const task = operationOf(
   { kind: "recoverQuorum", approve: PLAN },
   { uid: "op", status: { phase: "Running" } },
 );
-const rescue = (told: Told, nodes?: ReadonlyMap<string, Node>) =>
+const rescue = (shown: PodState, nodes?: ReadonlyMap<string, Node>) =>
   rescueFacts(
     {
       ...world,
       operations: [task],
-      pods: [pod("rescue", { [ANNOTATIONS.plan]: `${PLAN} op` }, told)],
+      pods: [pod("rescue", { [ANNOTATIONS.plan]: `${PLAN} op` }, shown)],
       now: NOW,
       nodes,
     },
@@ -271,8 +271,8 @@ test("a rescue on a node that does not answer is neither given up at once nor wa
     return new Map([["node-a", { spec: { taints }, status: { conditions } }]]);
   };
   const state = (nodes: ReadonlyMap<string, Node>) => {
-    const { rescue: told } = rescue({ states, ageMs: 3_600_000 }, nodes);
-    return [told?.state, told?.lostNode];
+    const { rescue: shown } = rescue({ states, ageMs: 3_600_000 }, nodes);
+    return [shown?.state, shown?.lostNode];
   };
   assert.deepEqual(state(node(1)), ["running", "node-a"]);
   assert.deepEqual(state(node(11)), ["stranded", "node-a"]);

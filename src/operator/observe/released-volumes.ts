@@ -3,7 +3,7 @@
  * and whether this cluster may have them back. One that is bound is somebody's, whatever is written on it.
  */
 import type { PersistentVolume, PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
-import type { ReleasedVolume, VolumeIdentity } from "../../core/adoption-facts.ts";
+import type { ReleasedVolume, VolumeIdentity } from "../../core/facts/adoption-facts.ts";
 import type { ClusterFacts } from "../../core/observation.ts";
 import { memberName, ordinalOf } from "../../core/record.ts";
 import { ANNOTATIONS, claimName, LABELS } from "../names.ts";

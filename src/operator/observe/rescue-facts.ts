@@ -74,9 +74,9 @@ function rescueIn(
   // Whether it still works there is not known: it is neither given up at once nor waited for without end.
   if (lostNode !== undefined && nodes) {
     const node = nodes.get(lostNode);
-    const told = { plan, attempt, lostNode, why };
-    if (isOff(node)) return { rescue: { ...told, state: "failed" } };
-    return { rescue: { ...told, state: silentFor(node, now) >= STRANDED_MS ? "stranded" : "running" } };
+    const stopped = { plan, attempt, lostNode, why };
+    if (isOff(node)) return { rescue: { ...stopped, state: "failed" } };
+    return { rescue: { ...stopped, state: silentFor(node, now) >= STRANDED_MS ? "stranded" : "running" } };
   }
   const failed =
     hasEnded ||

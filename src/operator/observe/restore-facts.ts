@@ -50,8 +50,8 @@ function failureOf(
   detail: string;
   restore: RestoreFault;
 } {
-  const told = readFailure(message);
-  if (told) return { detail: told.message, restore: told.fault };
+  const reported = readFailure(message);
+  if (reported) return { detail: reported.message, restore: reported.fault };
   if (reason === "OOMKilled")
     return { detail: `${container} exceeded its memory limit (OOMKilled)`, restore: "space" };
   const said = message.trim().split("\n").at(-1)?.trim() || `exit code ${exitCode}`;

@@ -17,13 +17,14 @@ test("an EtcdSnapshot that has succeeded says where it is, its checksum and its 
   const s3 = { bucket: "backups", prefix: "prod", credentialsSecret: "store", sse: "AES256" as const };
   const snapshot = taken(
     { destination: { s3 }, encryption: { keySecret: "key" } },
-    { phase: "Succeeded", uri: "s3://backups/prod/demo.db.enc", sha256: "a".repeat(64) },
+    { phase: "Succeeded", uri: "s3://backups/prod/demo.db.enc", sha256: "a".repeat(64), revision: 7 },
   );
   assert.deepEqual(found(snapshot).restoreFrom, {
     snapshot: "nightly",
     revisionBump: "None",
     source: { s3: { bucket: "backups", key: "prod/demo.db.enc", credentialsSecret: "store" } },
     checksum: "a".repeat(64),
+    revision: 7,
     encryption: { keySecret: "key" },
   });
   const onVolume = taken(

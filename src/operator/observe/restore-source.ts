@@ -22,9 +22,11 @@ export function restoreOf(
 ): Found {
   if (bootstrap === undefined) return {};
   const { restore } = bootstrap;
-  if (restore.source?.file !== undefined)
+  const field = restore.pointInTime ? "pointInTime.destination" : "source";
+  const { file } = restore.pointInTime?.destination ?? restore.source ?? {};
+  if (file !== undefined)
     return refused(
-      `${FIELD}.source.file`,
+      `${FIELD}.${field}.file`,
       "Pods cannot read a file of this machine: use s3, gcs or azure, or pvc for a file on a volume",
     );
   if (image === undefined)
@@ -50,7 +52,7 @@ export function namedSnapshot(name: string, snapshot: EtcdSnapshot | undefined):
   // Its object may be gone before the restore has read it.
   if (snapshot.metadata.deletionTimestamp !== undefined)
     return { refused: `the EtcdSnapshot ${name} is being deleted: name another one` };
-  const { phase, uri = "", sha256 } = snapshot.status ?? {};
+  const { phase, uri = "", sha256, revision } = snapshot.status ?? {};
   const source = sourceAt(snapshot.spec.destination, uri);
   if (phase !== "Succeeded" || source === undefined)
     return {
@@ -62,6 +64,7 @@ export function namedSnapshot(name: string, snapshot: EtcdSnapshot | undefined):
       snapshot: name,
       source,
       ...(sha256 !== undefined && { checksum: sha256 }),
+      ...(revision !== undefined && { revision }),
       ...(encryption && { encryption }),
     },
   };

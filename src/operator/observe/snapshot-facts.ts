@@ -7,6 +7,7 @@ import { resourceParser } from "../../api/parse-resource.ts";
 import { inOrderOfCreation, type ScheduleFacts, type SnapshotFacts } from "../../core/snapshots/facts.ts";
 import type { FollowerFacts } from "../../core/snapshots/follower-facts.ts";
 import { isControlledBy } from "../../kube/resources.ts";
+import { sourceAt } from "../../snapshot/place.ts";
 import { ANNOTATIONS, LABELS, SNAPSHOT_FINALIZER } from "../names.ts";
 import { textOf } from "../records/cluster-object.ts";
 import { followersFrom, type Reports } from "./follower-facts.ts";
@@ -111,6 +112,7 @@ function factsOf(
       schedule: metadata.labels[LABELS.scheduleUID],
     }),
     ...(metadata.labels?.[LABELS.before] !== undefined && { before: metadata.labels[LABELS.before] }),
+    ...restoredBy(object),
     ...(metadata.annotations?.[ANNOTATIONS.verify] !== undefined && {
       verifyRequest: metadata.annotations[ANNOTATIONS.verify],
     }),
@@ -118,4 +120,10 @@ function factsOf(
     ...judged(object),
     ...(spec.destination?.file !== undefined && { unsupported: NO_FILES }),
   };
+}
+
+function restoredBy({ metadata, spec, status }: EtcdSnapshot): Pick<SnapshotFacts, "restores" | "source"> {
+  const restores = metadata.labels?.[LABELS.restores];
+  const source = status?.uri === undefined ? undefined : sourceAt(spec.destination, status.uri);
+  return { ...(restores !== undefined && { restores }), ...(source && { source }) };
 }

@@ -132,8 +132,8 @@ test("what is on its way out already is not deleted again and again", () => {
 
 test("the directory of a member that leaves is there to be deleted, being deleted, deleted, or left behind", () => {
   const at = (erasure: Erasure) =>
-    volumeOf(on("HostPath"), { node: "node-1", directory: "/d/demo-1", ending: true, erasure });
-  const where = "/d/demo-1 on node-1";
+    volumeOf(on("HostPath"), { node: "node-1", directory: `/d/demo-1.${record.uid}`, ending: true, erasure });
+  const where = `/d/demo-1.${record.uid} on node-1`;
   const wanted = { state: "pending", reason: "its directory is to be deleted", uid: record.uid };
   assert.deepEqual(at({ is: "wanted" }), wanted);
   const begun = { since: 5, why: "a quota" };

@@ -7,6 +7,7 @@ import type { StorageClass } from "kubernetes-types/storage/v1.d.ts";
 import type { VolumeFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { wantedClaimSize } from "../render/claim.ts";
+import { directoryUID } from "../render/volumes.ts";
 import type { Erasure } from "./erasure.ts";
 
 export interface VolumeObjects {
@@ -106,11 +107,12 @@ function podFacts({ pod, ending }: VolumeObjects): VolumeFacts {
   return uid === undefined ? { state: "absent" } : { state: "ready", uid };
 }
 
-/** The directory is named after the record's UID, so that the two are one. */
+/** The directory is named after the record's UID, so that the two are one; an adopted one after that of its former life. */
 function hostFacts(
-  { uid }: MemberRecord,
+  record: MemberRecord,
   { pod, nodes, node: pinned, directory, ending, erasure = NO_IMAGE }: VolumeObjects,
 ): VolumeFacts {
+  const uid = directory === undefined ? record.uid : directoryUID(directory);
   const node = pod?.spec?.nodeName ?? pinned;
   // On a lost node a Pod never ends, and nothing waits for it.
   const isOver = !pod || pod.metadata?.deletionTimestamp !== undefined;

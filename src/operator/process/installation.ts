@@ -121,7 +121,7 @@ export class Installation {
     const { name, log } = this.#options;
     const { namespace, name: clusterName } = cluster.metadata;
     const note =
-      `Two installations of the operator follow this namespace: ${holder} looks after this cluster, and ${name} leaves it alone. ` +
+      `Two installations of the operator follow this namespace: ${holder} manages this cluster, and ${name} leaves it alone. ` +
       `Let only one follow it (--namespace, --exclude-namespace). If ${holder} was uninstalled or no longer follows this namespace, ` +
       `remove the annotation from each cluster: kubectl annotate etcdcluster -n ${namespace} ${clusterName} ${ANNOTATIONS.operator}-`;
     log("warn", note, clusterFields(key));

@@ -16,8 +16,8 @@ const MOST = 500;
 const EACH_MS = REST_MS / MOST;
 /** With up to so many, each look is a whole one: their connections are kept. */
 const VERY_FEW = 16;
-/** A whole look connects to every member; four of them in three seconds are enough. */
-const WHOLE_EACH_MS = 750;
+/** A whole look connects to every member; one in a second is enough. */
+const WHOLE_EACH_MS = 1_000;
 const LONGEST_WHOLE_MS = 300_000;
 /** Connections to etcd that are kept beside one of each cluster: all of the very few, if they have three members. */
 const FEW_IDLE = 2 * VERY_FEW;

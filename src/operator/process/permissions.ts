@@ -4,18 +4,7 @@
  * that was not used.
  */
 import { entriesOf, NAMESPACED_KINDS, WIDE_KINDS } from "../kinds.ts";
-
-/** `record` is our own: the admission policy lets only who has it write EtcdMembers. */
-export type KubeVerb =
-  | "get"
-  | "list"
-  | "watch"
-  | "create"
-  | "update"
-  | "patch"
-  | "delete"
-  | "record"
-  | "destroy";
+import type { KubeVerb } from "./kube-verb.ts";
 
 export interface Permission {
   readonly group: string;

@@ -6,6 +6,7 @@ import type { NewMemberRecord } from "../../core/action.ts";
 import { asked, healthy } from "../../core/testing/cluster.ts";
 import { belongsTo, changedMember, isFenced, newMember, recordOf } from "./member-object.ts";
 import { ANNOTATIONS, MEMBER_FINALIZER } from "../names.ts";
+import { directoryUID, hostDirectory } from "../render/volumes.ts";
 
 const world = healthy();
 const { cluster } = world;
@@ -33,6 +34,22 @@ function asNew({
 }
 
 describe("a record as an object", () => {
+  test("of a member that gets the directory of a node back names that, and its spec says nothing of it", () => {
+    const { cluster: onNodes } = asked({ storage: { medium: "HostPath", hostPath: "/data" } });
+    const [first] = records;
+    assert.ok(first);
+    const storage = { ...first.template.storage, medium: "HostPath", hostPath: "/data" } as const;
+    const host = { node: "node-a", path: "default/demo.5c7e/demo-1.0f4a" };
+    const template = { ...first.template, storage };
+    const { metadata, spec } = newMember(onNodes, { ...asNew({ ...first, template }), host });
+    const { [ANNOTATIONS.node]: node, [ANNOTATIONS.directory]: directory } = metadata.annotations ?? {};
+    assert.deepEqual([node, directory], ["node-a", `=${host.path}`]);
+    assert.ok(!("host" in spec));
+    const at = hostDirectory(onNodes, { uid: "another", template }, directory);
+    assert.equal(at, "/data/default/demo.5c7e/demo-1.0f4a");
+    assert.equal(directoryUID(at), "0f4a", "its volume has the UID of its former life");
+  });
+
   test("comes back as it was, with what the API server adds", () => {
     for (const record of records) {
       const back = recordOf(stored(newMember(cluster, asNew(record))));

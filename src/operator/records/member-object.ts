@@ -10,7 +10,7 @@ import type { ClusterFacts } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { givenBy, withGiven } from "../render/given.ts";
 import { lastingMarks } from "./marks.ts";
-import { ANNOTATIONS, directoryBeginning, LABELS, MEMBER_FINALIZER } from "../names.ts";
+import { ANNOTATIONS, directoryBeginning, LABELS, MEMBER_FINALIZER, wholeDirectory } from "../names.ts";
 
 /** Cached objects are frozen and live long: passes over an unchanged one share its record. */
 const records = new WeakMap<EtcdMember, MemberRecord>();
@@ -59,7 +59,7 @@ export function memberIdentity({ name, uid }: Pick<ClusterFacts, "name" | "uid">
 }
 
 export function newMember(cluster: ClusterFacts, record: NewMemberRecord): EtcdMember {
-  const { name, ...fields } = record;
+  const { name, host, ...fields } = record;
   const owner = {
     apiVersion: API_VERSION,
     kind: "EtcdCluster",
@@ -83,7 +83,8 @@ export function newMember(cluster: ClusterFacts, record: NewMemberRecord): EtcdM
       annotations: {
         [ANNOTATIONS.marks]: lastingMarks(cluster.marks),
         ...(record.template.storage.medium === "HostPath" && {
-          [ANNOTATIONS.directory]: directoryBeginning(cluster, name),
+          [ANNOTATIONS.directory]: host ? wholeDirectory(host.path) : directoryBeginning(cluster, name),
+          ...(host && { [ANNOTATIONS.node]: host.node }),
         }),
       },
       finalizers: [MEMBER_FINALIZER],

@@ -8,7 +8,7 @@ import type { View } from "../../core/view.ts";
 import { budgetName } from "../names.ts";
 import { annotationsOf, clusterLabels, ownedByCluster, voterSelector } from "./metadata.ts";
 
-export function disruptionBudget(view: View): PodDisruptionBudget | undefined {
+export function disruptionBudget(view: View, life?: number): PodDisruptionBudget | undefined {
   const { cluster, etcd } = view.observation;
   if (!cluster.spec.disruptionBudget.enabled) return undefined;
   // Without an answer from etcd the records tell: they never know of fewer voters than there are.
@@ -26,7 +26,7 @@ export function disruptionBudget(view: View): PodDisruptionBudget | undefined {
     },
     spec: {
       minAvailable: quorum(Math.max(voters, cluster.spec.replicas)),
-      selector: voterSelector(cluster),
+      selector: voterSelector(cluster, life),
       // A Pod that is not ready may still vote: it may go only while enough others are ready (H14).
       unhealthyPodEvictionPolicy: "IfHealthyBudget",
     },

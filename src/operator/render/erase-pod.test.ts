@@ -10,9 +10,17 @@ const { record } = members[0]!;
 const WISHES = {
   image: "quorate:1",
   node: "node-1",
-  directory: `/disks/default/demo.c1/demo-1.${record.uid}`,
+  directory: `/disks/default/demo.${cluster.uid}/demo-1.${record.uid}`,
 };
 const container = (of: MemberRecord) => erasePod(cluster, of, WISHES).spec!.containers[0]!;
+
+test("an adopted directory is deleted by the UIDs that it is named by, which are those of its former life", () => {
+  const directory = "/disks/default/demo.c0/demo-1.m0";
+  const { args = [] } = erasePod(cluster, record, { ...WISHES, directory }).spec!.containers[0]!;
+  const after = (flag: string) => args[args.indexOf(flag) + 1];
+  assert.deepEqual([after("--uid"), after("--cluster-uid")], ["m0", "c0"]);
+  assert.equal(after("--member-id"), record.memberID, "what its log says has to fit all the same");
+});
 
 test("the Pod that deletes a directory gets those of its namespace on its node, and names the member's", () => {
   const { metadata, spec } = erasePod(cluster, record, WISHES);
@@ -24,7 +32,7 @@ test("the Pod that deletes a directory gets those of its namespace on its node, 
   assert.deepEqual(container(record).args, [
     "member",
     "erase",
-    `/namespace/demo.c1/demo-1.${record.uid}`,
+    `/namespace/demo.${cluster.uid}/demo-1.${record.uid}`,
     "--uid",
     record.uid,
     "--cluster-uid",

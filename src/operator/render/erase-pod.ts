@@ -12,6 +12,7 @@ import type { MemberRecord } from "../../core/record.ts";
 import { LABELS } from "../names.ts";
 import { literal } from "./literal.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
+import { directoryUID } from "./volumes.ts";
 
 export const ERASE_CONTAINER = "erase";
 export const ERASE_VOLUME = "namespace";
@@ -81,10 +82,11 @@ export function erasePod(cluster: ClusterFacts, record: MemberRecord, wishes: Er
             "member",
             "erase",
             literal(`${ERASE_MOUNT}/${path.posix.relative(path.posix.dirname(ofCluster), wishes.directory)}`),
+            // An adopted directory is named by the UIDs of its former life; the IDs in its log are those of this one.
             "--uid",
-            uid,
+            directoryUID(wishes.directory),
             "--cluster-uid",
-            cluster.uid,
+            directoryUID(ofCluster),
             ...known,
             "--result-file",
             RESULT_FILE,

@@ -26,6 +26,8 @@ const OF_STEPS = new Set([
   "storage.retention.onScaleIn",
   "storage.adopt.clusterID",
   "storage.adopt.token",
+  "storage.adopt.directories[].node",
+  "storage.adopt.directories[].path",
 ]);
 
 /** Of which only one value is valid, the default. */

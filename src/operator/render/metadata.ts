@@ -55,11 +55,16 @@ export function memberObjectLabels(cluster: Identity, { name }: Pick<MemberRecor
 /** Of a member's Pod. */
 export function memberLabels(
   cluster: Identity,
-  record: Pick<MemberRecord, "name" | "template">,
+  record: Pick<MemberRecord, "name" | "template" | "token">,
   role: PodRole,
 ): Labels {
-  const { name, template } = record;
-  return { ...labelsOf(cluster, MEMBER, template.pod.labels), [LABELS.member]: name, [LABELS.role]: role };
+  const { name, template, token } = record;
+  return {
+    ...labelsOf(cluster, MEMBER, template.pod.labels),
+    [LABELS.member]: name,
+    [LABELS.role]: role,
+    ...lifeLabel(lifeIn(cluster, token)),
+  };
 }
 
 /** Of a member's Pod. The hash stays what it was when the Pod was made; only a new Pod gets another one. */
@@ -99,20 +104,38 @@ function owner(kind: string, name: string, uid: string): OwnerReference {
   return { apiVersion: API_VERSION, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
-/** Which Pods: all members of the cluster, or those of a role, without fenced ones. */
-export function selectorOf({ name, uid }: Identity, which: "voter" | "learner" | "all"): Labels {
+/** Not of the first life, so that the Pods of most clusters have no such label. */
+function lifeLabel(life: number | undefined): Labels {
+  return life === undefined || life === 1 ? {} : { [LABELS.life]: String(life) };
+}
+
+function lifeIn({ uid }: Identity, token: string): number | undefined {
+  const life = token.startsWith(`${uid}-`) ? Number(token.slice(uid.length + 1)) : NaN;
+  return Number.isSafeInteger(life) ? life : undefined;
+}
+
+/**
+ * Which Pods: all members of the cluster, or those of a role, without fenced ones. `life`: those of this life alone, so
+ * that a member from before a recovery or a restore, which may run again somewhere, gets no client.
+ */
+export function selectorOf(
+  { name, uid }: Identity,
+  which: "voter" | "learner" | "all",
+  life?: number,
+): Labels {
   return {
     [COMPONENT]: MEMBER,
     [LABELS.cluster]: name,
     [LABELS.clusterUID]: uid,
     ...(which !== "all" && { [LABELS.role]: which }),
+    ...lifeLabel(life),
   };
 }
 
 /** All voters, fenced or not: a fenced one votes on, and must not be drained below quorum (H14). */
-export function voterSelector(cluster: Identity): LabelSelector {
+export function voterSelector(cluster: Identity, life?: number): LabelSelector {
   return {
-    matchLabels: selectorOf(cluster, "all"),
+    matchLabels: selectorOf(cluster, "all", life),
     matchExpressions: [{ key: LABELS.role, operator: "In", values: [...VOTER_ROLES] }],
   };
 }

@@ -21,11 +21,13 @@ export interface OperatorPods {
 type Port = keyof typeof PORTS;
 
 /** Undefined where the spec does not ask for one. */
-export function networkPolicy(view: View, operator: OperatorPods): NetworkPolicy | undefined {
+export function networkPolicy(view: View, operator: OperatorPods, life?: number): NetworkPolicy | undefined {
   const { cluster } = view.observation;
   const wish = cluster.spec.networkPolicy;
   if (!wish?.enabled) return undefined;
+  // It limits who reaches a member of any life; of them, those of this life are let in.
   const members = { podSelector: { matchLabels: selectorOf(cluster, "all") } };
+  const present = { podSelector: { matchLabels: selectorOf(cluster, "all", life) } };
   const snapshots = {
     podSelector: {
       matchLabels: { "app.kubernetes.io/component": "snapshot", [LABELS.cluster]: cluster.name },
@@ -49,7 +51,7 @@ export function networkPolicy(view: View, operator: OperatorPods): NetworkPolicy
       podSelector: members.podSelector,
       policyTypes: ["Ingress"],
       ingress: [
-        allowed([members], ["peer", "client"]),
+        allowed([present], ["peer", "client"]),
         // By the peer port it looks at the certificates that members show each other.
         allowed([operators], ["client", "metrics", "peer"]),
         allowed([snapshots], ["client"]),

@@ -67,6 +67,7 @@ test("etcd runs on the copy alone, on loopback, once: no kubelet starts it again
   const { rescue } = podsOf();
   assert.equal(rescue.metadata?.name, `demo-${PLAN}-2-rescue`);
   assert.equal(rescue.spec?.restartPolicy, "Never");
+  assert.equal(rescue.spec.activeDeadlineSeconds, undefined, "what runs is not ended by time");
   const [etcd, save] = rescue.spec?.containers ?? [];
   const args = etcd?.args ?? [];
   assert.ok(args.includes("--force-new-cluster"));

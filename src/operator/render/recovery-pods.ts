@@ -33,8 +33,6 @@ export interface RecoveryWishes {
 export const RESULT_FILE = "/dev/termination-log";
 const POD_UID = "QUORATE_POD_UID";
 const TLS = { name: "tls", dir: "/run/quorate" } as const;
-/** Copies of the largest database that etcd is made for, on slow disks. */
-const RESCUE_SECONDS = 7_200;
 
 export function inspectPod(cluster: Identity, record: DataOwner, reads: string, wishes: RecoveryWishes): Pod {
   const container: Container = {
@@ -81,7 +79,7 @@ export function rescuePod(
     "--tls-dir",
     TLS.dir,
   ];
-  const told = ["--result-file", RESULT_FILE];
+  const result = ["--result-file", RESULT_FILE];
   const copy: Container = {
     ...ours(wishes),
     name: RECOVERY_CONTAINERS.copy,
@@ -96,7 +94,7 @@ export function rescuePod(
       expected.memberID,
       "--term",
       String(expected.term),
-      ...told,
+      ...result,
     ],
     env: [uid],
     volumeMounts: [DATA, tls],
@@ -121,7 +119,7 @@ export function rescuePod(
   const save: Container = {
     ...ours(wishes),
     name: RECOVERY_CONTAINERS.save,
-    args: ["recover", "save", PATHS.dataMount, ...shared, "--endpoint", url, ...told],
+    args: ["recover", "save", PATHS.dataMount, ...shared, "--endpoint", url, ...result],
     env: [uid],
     volumeMounts: [DATA, tls],
   };
@@ -136,8 +134,8 @@ export function rescuePod(
       { [LABELS.attempt]: String(attempt) },
     ),
     spec: {
+      // Without a deadline: how long it takes depends on the data, and no member runs that it would be taken from.
       ...spec,
-      activeDeadlineSeconds: RESCUE_SECONDS,
       initContainers: [copy],
       containers: [etcd, save],
       volumes: [...(spec.volumes ?? []), { name: TLS.name, emptyDir: { medium: "Memory" } }],

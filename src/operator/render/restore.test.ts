@@ -24,12 +24,12 @@ const container = (pod: ReturnType<typeof podOf>, name: string) => {
 };
 
 test("a member that starts from a snapshot is restored in its Pod before etcd starts", () => {
-  const pod = podOf(S3);
+  const pod = podOf({ ...S3, revision: 7, raiseTo: 5_000_000_007 });
   assert.deepEqual(namesIn(pod), ["fetch-snapshot", "restore-snapshot", "place-data"]);
   const etcdutl = container(pod, RESTORE_CONTAINERS.etcdutl);
   assert.equal(etcdutl.image, pod.spec?.containers[0]?.image);
   assert.deepEqual(etcdutl.command, ["etcdutl"]);
-  assert.ok(etcdutl.args?.includes("--bump-revision=1000000000"));
+  assert.ok(etcdutl.args?.includes("--bump-revision=5000000000"));
   assert.ok(etcdutl.args?.includes("--mark-compacted"));
   assert.ok(
     etcdutl.args?.includes("--data-dir=/var/lib/etcd/restore/data"),
@@ -85,6 +85,20 @@ test("a claim is mounted read-only, by the first step alone", () => {
     container(pod, "place-data").volumeMounts?.some(({ name }) => name === "snapshots"),
     false,
   );
+});
+
+test("a record from before the revision was raised to something keeps its Pod, and what fetches sees what was asked for", () => {
+  const args = container(podOf(S3), RESTORE_CONTAINERS.etcdutl).args;
+  assert.ok(args?.includes("--bump-revision=1000000000"));
+  const { env } = container(podOf({ ...S3, revision: 7, raiseTo: 9 }), RESTORE_CONTAINERS.stage);
+  assert.deepEqual(env, container(podOf(S3), RESTORE_CONTAINERS.stage).env);
+});
+
+test("what the spec asks for has to fit the quota of the member; what a recovery left is taken as it is", () => {
+  const argsOf = (restore: RestoreRecipe) => container(podOf(restore), RESTORE_CONTAINERS.stage).args ?? [];
+  const asked = argsOf({ ...S3, fitsQuota: true });
+  assert.equal(asked[asked.indexOf("--quota-bytes") + 1], String(2 * 1024 ** 3));
+  assert.ok(!argsOf(S3).includes("--quota-bytes"));
 });
 
 test("no variable of the Pod is expanded in what a spec says", () => {

@@ -12,6 +12,7 @@ import { peerURLOf } from "../../core/config/flags.ts";
 import { posix } from "node:path";
 import type { Container, EnvVar, Volume, VolumeMount } from "kubernetes-types/core/v1.d.ts";
 import type { RestoreRecipe } from "../../api/bootstrap.ts";
+import { bytesOf } from "../../api/quantity.ts";
 import { bumpOf } from "../../api/restore-values.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { RESTORE_CONTAINERS, ANNOTATIONS } from "../names.ts";
@@ -67,6 +68,9 @@ export function restoreParts(
       PATHS.dataMount,
       "--etcd-version",
       literal(record.template.version),
+      ...(restore.fitsQuota
+        ? ["--quota-bytes", String(bytesOf(record.template.options.quotaBackendBytes))]
+        : []),
       ...source.args,
       `$(${FLAG})`,
     ],
@@ -119,8 +123,13 @@ function etcdutlArguments(record: MemberRecord, restore: RestoreRecipe): string[
   ];
 }
 
-/** A file of the node, which only a recovery leaves, is in another place here. */
-function inContainer(restore: RestoreRecipe): RestoreRecipe {
+/** What was asked for; a file of the node, which only a recovery leaves, is in another place here. */
+function inContainer({
+  revision: _known,
+  raiseTo: _raised,
+  fitsQuota: _fits,
+  ...restore
+}: RestoreRecipe): RestoreRecipe {
   const { file } = restore.source;
   if (file === undefined) return restore;
   return { ...restore, source: { file: { path: `${CLAIM_DIR}/${posix.basename(file.path)}` } } };

@@ -16,7 +16,8 @@ import {
   type Identity,
 } from "./metadata.ts";
 
-export function clusterServices(view: View): Service[] {
+/** `life`: that selectors ask for. */
+export function clusterServices(view: View, life?: number): Service[] {
   const { cluster } = view.observation;
   const { service, learners } = cluster.spec;
   const names = serviceNames(cluster.name);
@@ -24,7 +25,7 @@ export function clusterServices(view: View): Service[] {
     clusterIP: "None",
     // Members look for each other before they are ready, and learners never are (R36, R46).
     publishNotReadyAddresses: true,
-    selector: selectorOf(cluster, "all"),
+    selector: selectorOf(cluster, "all", life),
     ports: [port("client"), port("peer"), port("metrics")],
   });
   // H2, H3: before, an attempt may be abandoned or start over, and no client's write may be in it.
@@ -34,7 +35,7 @@ export function clusterServices(view: View): Service[] {
     names.client,
     {
       type: service.type,
-      selector: selectorOf(cluster, "voter"),
+      selector: selectorOf(cluster, "voter", life),
       ports: [port("client")],
       ...outside(service),
     },
@@ -48,13 +49,13 @@ export function clusterServices(view: View): Service[] {
       : [
           render(cluster, ownName, {
             type: "ClusterIP",
-            selector: selectorOf(cluster, "voter"),
+            selector: selectorOf(cluster, "voter", life),
             ports: [port("client")],
           }),
         ];
   const readers = render(cluster, names.learners, {
     type: "ClusterIP",
-    selector: selectorOf(cluster, "learner"),
+    selector: selectorOf(cluster, "learner", life),
     ports: [port("client")],
   });
   return [peers, client, ...own, ...(learners > 0 ? [readers] : [])];

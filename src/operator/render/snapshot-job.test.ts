@@ -58,6 +58,8 @@ test("the Job of a snapshot runs the command that a person would, with the clien
     args.filter((arg) => arg !== "--hash-kv"),
     "the member reads its data once more only where somebody compares",
   );
+  const told = partsOf(snapshotJob(FULL, { ...WISHES, life: { token: "uid-2", life: 2 } })).args.join(" ");
+  assert.match(told, /^snapshot save --cluster-token uid-2 --cluster-life 2 --compress/);
   assert.deepEqual(
     env.map(({ name, valueFrom }) => [
       name,

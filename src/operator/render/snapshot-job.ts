@@ -5,6 +5,7 @@
 import type { Job } from "kubernetes-types/batch/v1.d.ts";
 import type { PodSpec, ServiceAccount } from "kubernetes-types/core/v1.d.ts";
 import { API_VERSION } from "../../api/metadata.ts";
+import { lifeFlags, type ClusterLife } from "../../core/snapshots/life.ts";
 import { jobName, objectID } from "../../core/snapshots/names.ts";
 import type { SnapshotFacts, SnapshotTask } from "../../core/snapshots/facts.ts";
 import { LABELS, SNAPSHOT_SERVICE_ACCOUNT, VERIFY_CONTAINERS } from "../names.ts";
@@ -20,6 +21,8 @@ export interface JobWishes {
   readonly task: SnapshotTask;
   readonly attempt: number;
   readonly endpoints: readonly string[];
+  /** That the endpoints are of. */
+  readonly life?: ClusterLife | undefined;
   /** The hash of the keys is recorded, for a verification. */
   readonly hashKv?: boolean | undefined;
   /** The Secret with the client certificate; undefined where there is no TLS. */
@@ -28,6 +31,8 @@ export interface JobWishes {
   readonly etcd?: EtcdImage | undefined;
   /** For a point in time. */
   readonly etcdVersion?: string | undefined;
+  /** The same: bytes that a snapshot may have. */
+  readonly size?: number | undefined;
 }
 
 const DEADLINE_SECONDS = 21_600;
@@ -109,15 +114,21 @@ function usesScratch({ spec }: SnapshotFacts, task: SnapshotTask): boolean {
   return task === "verify" || (task === "save" && spec.pointInTime !== undefined);
 }
 
-function inScratch(snapshot: SnapshotFacts, { task, image, etcd, etcdVersion }: JobWishes): PodSpec {
+function inScratch(
+  snapshot: SnapshotFacts,
+  { task, image, etcd, etcdVersion = "", size = 0 }: JobWishes,
+): PodSpec {
   if (etcd === undefined) throw new TypeError("a scratch etcd was decided on without its image");
   const wishes = { image, etcd, container: CONTAINER, resultFile: RESULT_FILE };
   return task === "verify"
     ? verifyPod(snapshot, wishes)
-    : buildPod(snapshot, { ...wishes, etcdVersion: etcdVersion ?? "" });
+    : buildPod(snapshot, { ...wishes, etcdVersion, size });
 }
 
-function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, hashKv, secret }: JobWishes): PodSpec {
+function podSpec(
+  snapshot: SnapshotFacts,
+  { image, task, endpoints, life, hashKv, secret }: JobWishes,
+): PodSpec {
   const { spec } = snapshot;
   const store = storeParts(spec.destination, FILE_MODE);
   const key = keyParts(task === "save" ? spec.encryption?.keySecret : undefined, FILE_MODE);
@@ -127,6 +138,7 @@ function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, hashKv, secr
       ? [
           "save",
           ...(hashKv ? ["--hash-kv"] : []),
+          ...lifeFlags(life),
           ...(spec.compression === "Zstd" ? ["--compress"] : []),
           ...(spec.encryption ? ["--encrypt"] : []),
         ]
@@ -147,7 +159,7 @@ function podSpec(snapshot: SnapshotFacts, { image, task, endpoints, hashKv, secr
           literal,
         ),
         ...(store.env.length > 0 && { env: [...store.env] }),
-        resources: { requests: { cpu: "50m", memory: "128Mi" } },
+        resources: { requests: { cpu: "50m", memory: "160Mi" } },
         securityContext: etcdSecurity(),
         volumeMounts: [...etcd.mounts, ...key.mounts, ...store.mounts],
       },

@@ -58,14 +58,14 @@ export function verifyPod(snapshot: SnapshotFacts, wishes: VerifyWishes): PodSpe
 /** Builds a point in time: the snapshot before it is restored, and changes are replayed into the etcd that serves it. */
 export function buildPod(
   snapshot: SnapshotFacts,
-  wishes: VerifyWishes & { readonly etcdVersion: string },
+  wishes: VerifyWishes & { readonly etcdVersion: string; readonly size: number },
 ): PodSpec {
   const { pointInTime: { revision, time, clusterID } = {}, compression, encryption } = snapshot.spec;
-  const { etcdVersion } = wishes;
+  const { etcdVersion, size } = wishes;
   return scratchPod(snapshot, wishes, {
     etcdVersion,
-    // Not known before the point is found; the volume of a Pod may grow.
-    size: 0,
+    // Which snapshot leads to the point is not known before; the result is a third copy, beside the two of a restore.
+    size: Math.ceil(1.5 * size),
     object: "",
     fetch: {
       verb: "build-fetch",

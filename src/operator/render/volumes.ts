@@ -3,7 +3,7 @@
  */
 import type { Volume } from "kubernetes-types/core/v1.d.ts";
 import type { MemberRecord } from "../../core/record.ts";
-import { claimName, memberSecretName } from "../names.ts";
+import { claimName, memberSecretName, WHOLE } from "../names.ts";
 import type { Identity } from "./metadata.ts";
 import { canonicalQuantity } from "./quantity.ts";
 import { podSecurity } from "./security.ts";
@@ -48,7 +48,14 @@ export function hostDirectory(
   beginning: string | undefined,
 ): string {
   const below = (template.storage.hostPath ?? "").replace(/\/+$/, "");
+  // One that was adopted has the directory of its former life.
+  if (beginning?.startsWith(WHOLE)) return `${below}/${beginning.slice(WHOLE.length)}`;
   return beginning === undefined ? `${below}/${namespace}/${name}/${uid}` : `${below}/${beginning}.${uid}`;
+}
+
+/** The UID that a directory is named by: that of the record it was made for. */
+export function directoryUID(directory: string): string {
+  return directory.slice(Math.max(directory.lastIndexOf("/"), directory.lastIndexOf(".")) + 1);
 }
 
 /** Files of a Secret belong to root and to fsGroup; without one, etcd reads its key as one of the others. */

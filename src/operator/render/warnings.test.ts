@@ -17,13 +17,24 @@ test("each thing that is seldom meant is reported, with its field", () => {
     [{ storage: { size: "256Mi" }, options: { quotaBackendBytes: "64Mi" } }, "spec.storage.size"],
     [{ replicas: 1 }, "spec.disruptionBudget.enabled"],
     [{ version: "3.6.13" }, "spec.version"],
-    [{ tls: { client: { mode: "Secrets", secrets: { server: "a", operator: "b" } } } }, "spec.tls.client"],
+    [
+      { tls: { client: { mode: "Secrets", secrets: { server: "a", operator: "b", gateway: "c" } } } },
+      "spec.tls.client",
+    ],
     [
       { storage: { medium: "Memory", size: "4Gi" }, pod: { resources: { limits: { memory: "4Gi" } } } },
       "spec.pod.resources.limits.memory",
     ],
   ];
   for (const [wish, path] of cases) assert.deepEqual(paths(wish), [path], path);
+});
+
+test("a gateway that dials with the server's certificate is reported, where etcd could give it another one", () => {
+  const told = (wish: Wish) => paths(wish).includes("spec.tls.client.secrets.gateway");
+  const client = { mode: "Secrets", secrets: { server: "a", operator: "b" } } as const;
+  assert.ok(told({ tls: { client } }));
+  assert.ok(!told({ tls: { client, clientAuth: "None" } }));
+  assert.ok(!told({ tls: { client }, version: "3.4.45" }));
 });
 
 test("a name that another cluster's Service may bear is reported, unless its own Service is switched off", () => {

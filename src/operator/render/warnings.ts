@@ -6,7 +6,8 @@ import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import { bytesOf, quotaOf } from "../../api/quantity.ts";
 import type { ApiError } from "../../api/validate.ts";
 import { clusterWarnings } from "../../api/warnings.ts";
-import { allowsHostnames, isGiven, isSecure } from "../../core/config/flags.ts";
+import { allowsHostnames, isGiven, isSecure, modeOf } from "../../core/config/flags.ts";
+import { canHaveGateway, namesGateway } from "../../core/config/gateway.ts";
 import { tolerance } from "../../core/quorum.ts";
 import { releaseOf } from "../../core/version/releases.ts";
 import { ownServiceName, serviceNames } from "../names.ts";
@@ -87,6 +88,11 @@ function foreignCA({ tls, version }: EtcdClusterSpec): Found {
     found.push([
       "spec.tls.client",
       "every certificate that the CA of clients signs may read and write all data: use a CA that signs for this cluster only",
+    ]);
+  if (modeOf(tls, "client") === "Secrets" && canHaveGateway(tls, version) && !namesGateway(tls))
+    found.push([
+      "spec.tls.client.secrets.gateway",
+      "not set, so etcd's HTTP gateway connects to its member with the server's certificate: with the usage clientAuth that one is a client's too, and without it the gateway does not work. Give the gateway a certificate of its own",
     ]);
   if (isGiven(tls, "peer") && !allowsHostnames(version))
     found.push([

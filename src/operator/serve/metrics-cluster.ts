@@ -4,7 +4,7 @@
 import { parseDuration } from "../../api/duration.ts";
 import type { EtcdClusterStatus, MemberStatus } from "../../api/etcd-cluster-status.ts";
 import type { Pass } from "../../control/loop.ts";
-import type { HoldReason } from "../../core/action.ts";
+import type { Action, HoldReason } from "../../core/action.ts";
 import { foreignMembers } from "../../core/assess/foreign.ts";
 import type { UserCertificate } from "../../core/auth/facts.ts";
 import type { ScheduleFacts } from "../../core/snapshots/facts.ts";
@@ -14,8 +14,8 @@ import { METRICS } from "./metrics-table.ts";
 
 /** What a pass brought that is to be counted. */
 export interface Counted {
-  /** The step that failed on this pass. */
-  readonly failed: string | undefined;
+  /** The kind of the step that failed on this pass. */
+  readonly failed: Action["kind"] | undefined;
   /** Reasons to wait that were not there before. */
   readonly begun: readonly HoldReason[];
 }
@@ -57,7 +57,7 @@ export class ClusterSeries {
     const waits = new Set(held.map(({ reason }) => reason));
     const begun = [...waits].filter((reason) => !this.#waits.has(reason));
     // The same failure is reported on each pass until its next try.
-    const failed = failure !== undefined && failure !== this.#failure ? failure.step : undefined;
+    const failed = failure !== undefined && failure !== this.#failure ? failure.kind : undefined;
     if (this.#leader !== undefined && status.leader !== undefined && status.leader !== this.#leader)
       this.#leaderChanges++;
     this.#leader = status.leader ?? this.#leader;
@@ -101,17 +101,15 @@ export class ClusterSeries {
       conditions.map(({ type, status }) => ofCluster(CONDITION[status] ?? UNKNOWN, type)),
     ];
     const ofSchedules = (read: (status: ScheduleFacts["status"]) => number | undefined): Sample[] =>
-      this.#schedules.flatMap(({ name, status: told }) => {
-        const value = read(told);
+      this.#schedules.flatMap(({ name, status }) => {
+        const value = read(status);
         return value === undefined || Number.isNaN(value) ? [] : [ofCluster(value, name)];
       });
     yield [METRICS.snapshotTaken, ofSchedules(({ lastSuccessful }) => secondsOf(lastSuccessful))];
     yield [METRICS.snapshotNext, ofSchedules(({ next }) => secondsOf(next))];
-    yield [METRICS.snapshotVerified, ofSchedules((told) => secondsOf(told.lastVerified))];
-    yield [
-      METRICS.snapshotRestore,
-      ofSchedules(({ rto }) => (rto === undefined ? undefined : (parseDuration(rto) ?? NaN) / 1_000)),
-    ];
+    yield [METRICS.snapshotRpo, ofSchedules(({ rpo }) => secondsIn(rpo))];
+    yield [METRICS.snapshotVerified, ofSchedules((status) => secondsOf(status.lastVerified))];
+    yield [METRICS.snapshotRestore, ofSchedules(({ rto }) => secondsIn(rto))];
     yield [METRICS.changesRecorded, ofSchedules(({ incremental }) => secondsOf(incremental?.time))];
     yield [METRICS.changesRevision, ofSchedules(({ incremental }) => incremental?.revision)];
     yield [
@@ -150,4 +148,8 @@ export class ClusterSeries {
 
 function secondsOf(time: string | undefined): number | undefined {
   return time === undefined ? undefined : Date.parse(time) / 1_000;
+}
+
+function secondsIn(duration: string | undefined): number | undefined {
+  return duration === undefined ? undefined : (parseDuration(duration) ?? NaN) / 1_000;
 }

@@ -69,7 +69,7 @@ export const METRICS = {
     "gauge",
     "clusters_managed_elsewhere",
     [],
-    "Clusters in followed namespaces that another installation of the operator looks after.",
+    "Clusters in followed namespaces that another installation of the operator manages.",
   ),
   reconcile: metric(
     "histogram",
@@ -157,7 +157,7 @@ export const METRICS = {
     "gauge",
     "cluster_quota_full_seconds",
     CLUSTER,
-    "Seconds until the database reaches its quota if its data grows on as in the last hours; absent if that is more than 30 days away.",
+    "Seconds until the database reaches its quota if its data keeps growing as in the last hours; absent if that is more than 30 days away.",
   ),
   condition: metric(
     "gauge",
@@ -176,6 +176,12 @@ export const METRICS = {
     "snapshot_next_timestamp_seconds",
     SCHEDULE,
     "When the next snapshot of a schedule is due, in seconds since the Unix epoch; absent while it is suspended.",
+  ),
+  snapshotRpo: metric(
+    "gauge",
+    "snapshot_rpo_seconds",
+    SCHEDULE,
+    "Time between the two newest snapshots of a schedule that succeeded: what a restore would have lost at most.",
   ),
   snapshotVerified: metric(
     "gauge",

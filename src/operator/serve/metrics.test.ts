@@ -6,6 +6,7 @@ import { decide } from "../../core/decide.ts";
 import type { Observation } from "../../core/observation.ts";
 import { statusOf } from "../../core/status/status.ts";
 import { asked, edit, healthy, NOW } from "../../core/testing/cluster.ts";
+import { scheduleNamed } from "../../core/testing/snapshots.ts";
 import { ManualClock } from "../../kube/testing.ts";
 import { OperatorMetrics } from "./metrics.ts";
 
@@ -71,13 +72,20 @@ test("a wait is counted when it begins, and shown while it lasts", () => {
 
 test("a step that failed is counted once for each try, one that was done by the transcript", () => {
   const { metrics, value } = made();
-  const failure: Failure = { step: "Promote", message: "no", attempts: 1, retryAt: NOW + 200 };
+  const failure: Failure = {
+    kind: "Promote",
+    step: "Promote",
+    message: "no",
+    attempts: 1,
+    repeated: false,
+    retryAt: NOW + 200,
+  };
   metrics.onPass(passOf(asked(), { failure }));
   metrics.onPass(passOf(asked(), { failure }));
   metrics.onPass(passOf(asked(), { failure: { ...failure, attempts: 2 } }));
-  metrics.onStep({ step: "Promote", error: "no" });
-  metrics.onStep({ step: "Promote" });
-  metrics.onStep({ step: "UpdateMember/roll" });
+  metrics.onStep({ kind: "Promote", error: "no" });
+  metrics.onStep({ kind: "Promote" });
+  metrics.onStep({ kind: "UpdateMember" });
   assert.equal(value('quorate_steps_total{step="Promote",result="failed"}'), 2);
   assert.equal(value('quorate_steps_total{step="Promote",result="done"}'), 1);
   assert.equal(value('quorate_steps_total{step="UpdateMember",result="done"}'), 1);
@@ -102,6 +110,17 @@ test("a cluster is told by members, health, sizes, lag, revision, certificates, 
   assert.equal(value(`quorate_certificate_expiry_seconds{${DEMO},certificate="peer CA"}`), 3_600);
   for (const name of ["member_db_size_bytes", "member_db_in_use_bytes"])
     assert.equal(typeof value(`quorate_${name}{${DEMO},member="demo-1"}`), "number", name);
+});
+
+test("how far apart snapshots are, and how long a restore takes, is in seconds; and nothing where it is not known", () => {
+  const { metrics, value } = made();
+  const passWith = (status: ReturnType<typeof scheduleNamed>["status"]) =>
+    passOf({ ...healthy(), snapshots: { snapshots: [], schedules: [scheduleNamed("nightly", { status })] } });
+  const of = (name: string) => value(`quorate_snapshot_${name}{${DEMO},schedule="nightly"}`);
+  metrics.onPass(passWith({ rpo: "24h0m30s", rto: "1m4s" }));
+  assert.deepEqual([of("rpo_seconds"), of("restore_seconds")], [86_430, 64]);
+  metrics.onPass(passWith({}));
+  assert.deepEqual([of("rpo_seconds"), of("restore_seconds")], [undefined, undefined]);
 });
 
 test("a change of leader is counted, its absence is not", () => {

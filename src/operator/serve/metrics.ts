@@ -46,7 +46,7 @@ export interface Sources {
   readonly stores?: () => Iterable<readonly [resource: string, inStep: boolean]>;
 }
 
-const CHANGES: Readonly<Record<string, string>> = {
+const CHANGES: Readonly<Partial<Record<TranscriptEntry["kind"], string>>> = {
   AddLearner: "add",
   Promote: "promote",
   RemoveFromEtcd: "remove",
@@ -91,14 +91,13 @@ export class OperatorMetrics {
     this.#registry.add(METRICS.passes, [result]);
     if (decision.act) this.#registry.add(METRICS.decisions, [decision.act.rule, decision.act.action.kind]);
     const { failed, begun } = series.passed(pass);
-    if (failed !== undefined) this.#registry.add(METRICS.steps, [kindOf(failed), "failed"]);
+    if (failed !== undefined) this.#registry.add(METRICS.steps, [failed, "failed"]);
     for (const reason of begun) this.#registry.add(METRICS.waits, [reason]);
   };
 
   /** For the transcript of each `Loop`; failures are counted with the passes, since not all are written down. */
-  onStep = ({ step, error }: Pick<TranscriptEntry, "step" | "error">): void => {
+  onStep = ({ kind, error }: Pick<TranscriptEntry, "kind" | "error">): void => {
     if (error !== undefined) return;
-    const kind = kindOf(step);
     this.#registry.add(METRICS.steps, [kind, "done"]);
     const change = CHANGES[kind];
     if (change !== undefined) this.#registry.add(METRICS.membershipChanges, [change]);
@@ -187,6 +186,3 @@ function one(metric: MetricDefinition, value: number, labels: readonly string[] 
 }
 
 /** `UpdateMember/roll` → `UpdateMember`. */
-function kindOf(step: string): string {
-  return step.split("/", 1)[0] ?? step;
-}

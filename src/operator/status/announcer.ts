@@ -2,32 +2,35 @@
  * Kubernetes events of one cluster: each step that was taken or failed, and each wait that begins and needs a
  * person. What only keeps the books (permits, latches, marks) is reported in no event: it would be most of them.
  */
+import type { ApiError } from "../../api/validate.ts";
 import type { Pass } from "../../control/loop.ts";
-import type { TranscriptEntry } from "../../control/transcript.ts";
+import type { StepPurpose, TranscriptEntry } from "../../control/transcript.ts";
 import type { Hold } from "../../core/action.ts";
+import { sayHold } from "../../core/status/readiness.ts";
+import type { EventReason } from "../../core/messages/event-reasons.ts";
 import type { EventRecorder, EventWish } from "../../kube/events.ts";
 import type { KubeObject } from "../../kube/resources.ts";
 
-/** Steps, or purposes of steps, that change nothing that a user can see. */
-const BOOKKEEPING = new Set([
-  "UpdateMember/permit-start",
-  "UpdateMember/latch-joined",
-  "UpdateMember/rebuild-list",
-  "MarkCluster/remember-member",
-  "MarkCluster/remember-batch",
-  "MarkCluster/remember-old-log",
-  "MarkCluster/close-old-log",
-  "MarkCluster/forget-old-log",
-  "MarkCluster/forget-failed-target",
-  "MarkCluster/note-token-key",
-  "MarkCluster/forget-token-key",
-  "CompareHashes",
-  "AdvanceLog",
-  "NudgeLog",
-  "ChangeAuth/ReadBack",
-  "UpdateAuthObject",
-  "FinishDeletion",
-]);
+/** Steps that change nothing that a user can see: whatever they are for, or for these purposes. */
+const BOOKKEEPING: Partial<Record<TranscriptEntry["kind"], "always" | readonly StepPurpose[]>> = {
+  UpdateMember: ["permit-start", "latch-joined", "rebuild-list"],
+  MarkCluster: [
+    "remember-member",
+    "remember-batch",
+    "remember-old-log",
+    "close-old-log",
+    "forget-old-log",
+    "forget-failed-target",
+    "note-token-key",
+    "forget-token-key",
+  ],
+  CompareHashes: "always",
+  AdvanceLog: "always",
+  NudgeLog: "always",
+  ChangeAuth: ["ReadBack"],
+  UpdateAuthObject: "always",
+  FinishDeletion: "always",
+};
 
 export class Announcer {
   readonly #recorder: Pick<EventRecorder, "record">;
@@ -40,11 +43,10 @@ export class Announcer {
     this.#regarding = regarding;
   }
 
-  step({ step, member, reason, error, rule }: TranscriptEntry): void {
-    if (error === undefined && BOOKKEEPING.has(step)) return;
+  step({ kind, purpose, member, reason, error, rule }: TranscriptEntry): void {
+    if (error === undefined && isBookkeeping(kind, purpose)) return;
     // The first members come together, and the cluster that they form is reported.
-    if (error === undefined && step === "CreateMember" && rule === "first-boot") return;
-    const [kind = step, purpose] = step.split("/");
+    if (error === undefined && kind === "CreateMember" && rule === "first-boot") return;
     const word = purpose === undefined ? kind : camelCase(purpose);
     const about = member === undefined ? "" : `${member}: `;
     const failed = error === undefined ? "" : `; it failed: ${error}`;
@@ -69,12 +71,19 @@ export class Announcer {
           type: "Warning",
           reason: hold.reason,
           action: "Wait",
-          note: `${hold.message}. ${hold.next}`,
+          note: sayHold(hold),
         });
     }
-    for (const problem of problems) {
-      if (begins(problem))
-        this.#record({ type: "Warning", reason: "Problem", action: "Apply", note: problem });
+    for (const { key, message } of problems) {
+      // Several parts may have the same one.
+      const isKnown = now.has(`problem ${key}`);
+      if (begins(`problem ${key}`) && !isKnown)
+        this.#record({
+          type: "Warning",
+          reason: "Problem" satisfies EventReason,
+          action: "Apply",
+          note: message,
+        });
     }
     this.#reported = now;
   }
@@ -82,12 +91,17 @@ export class Announcer {
   /** Of a spec that nobody has seen before. */
   warn(warnings: readonly string[]): void {
     for (const note of warnings)
-      this.#record({ type: "Warning", reason: "SpecWarning", action: "Read", note });
+      this.#record({ type: "Warning", reason: "SpecWarning" satisfies EventReason, action: "Read", note });
   }
 
-  invalid(message: string): void {
-    if (this.#reported.has(message)) return;
-    this.#reported = new Set([message]);
+  /** Of this generation of the spec; its annotations may be at fault as well. */
+  invalid(
+    { message, errors }: { readonly message: string; readonly errors: readonly ApiError[] },
+    generation: number,
+  ): void {
+    const key = `invalid ${generation} ${errors.map(({ path }) => path).join()}`;
+    if (this.#reported.has(key)) return;
+    this.#reported = new Set([key]);
     this.#record({ type: "Warning", reason: "InvalidSpec", action: "Read", note: message });
   }
 
@@ -95,6 +109,11 @@ export class Announcer {
     const regarding = this.#regarding();
     if (regarding) this.#recorder.record({ ...wish, regarding });
   }
+}
+
+function isBookkeeping(kind: TranscriptEntry["kind"], purpose: StepPurpose | undefined): boolean {
+  const purposes = BOOKKEEPING[kind] ?? [];
+  return purposes === "always" || (purpose !== undefined && purposes.includes(purpose));
 }
 
 /** A cluster that sleeps or rests because it was told to needs nobody. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
+import type { TranscriptEntry } from "../../control/transcript.ts";
 import type { LogFields } from "../../kube/log.ts";
 import { ClusterLog } from "./cluster-log.ts";
 
@@ -13,9 +14,11 @@ function world() {
   return { lines, log };
 }
 
-const entry = {
+const entry: TranscriptEntry = {
   at: 0,
   rule: "rollout",
+  kind: "UpdateMember",
+  purpose: "roll",
   step: "UpdateMember/roll",
   member: "demo-2",
   reason: "why",

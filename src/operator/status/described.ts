@@ -1,10 +1,12 @@
 /** What this platform adds to the status of a cluster: addresses, nodes, certificates, and warnings of its own. */
 import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
+import { sentencesOf } from "../../control/problem.ts";
 import { modesInUse } from "../../core/config/flags.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import type { GivenStatus } from "../../core/status/status.ts";
 import type { View } from "../../core/view.ts";
 import type { ApplyContext } from "../apply/outcomes.ts";
+import { sharedCAs } from "../apply/plane-source.ts";
 import { secretNames } from "../names.ts";
 import type { ClockSkew } from "../observe/clock-skew.ts";
 import { externalEndpoints } from "../observe/external.ts";
@@ -37,13 +39,14 @@ export function described(
     selector: scaleSelector(cluster),
     warnings: [
       ...warningsOf(spec, name),
-      ...certificates.warnings,
+      ...sharedCAs(certificates.keeper),
+      ...certificates.gatewayProblems.warnings,
       ...clocks,
       ...peerServices.warnings(cluster, records, services),
     ],
     nodes: Object.fromEntries(nodes),
     certificates: {
-      problems: certificates.keeper.problems,
+      problems: sentencesOf(certificates.keeper.problems),
       ...(certificates.keeper.reason && { reason: certificates.keeper.reason }),
       expiry: Object.fromEntries(expiry),
       all: certificates.expiries,

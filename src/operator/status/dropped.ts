@@ -2,7 +2,7 @@
  * Fields of a status that the API server did not keep, because the definition there is older than this operator. Without
  * this memory the status that is wanted would differ from the one that is there for ever, and be written on every pass.
  */
-import { sameContent } from "../../core/hash.ts";
+import { sameContent } from "../../core/template/hash.ts";
 
 interface Written {
   readonly wanted: object;

@@ -4,7 +4,7 @@
  */
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import type { EtcdMemberStatus } from "../../api/etcd-member.ts";
-import { canonical, sameContent } from "../../core/hash.ts";
+import { canonical, sameContent } from "../../core/template/hash.ts";
 import { memberStatusOf } from "../../core/status/member.ts";
 import { isWritten, sameStatus } from "../../core/status/status-write.ts";
 import type { MemberView, View } from "../../core/view.ts";

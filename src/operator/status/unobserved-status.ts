@@ -6,6 +6,7 @@
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import { CLUSTER_CONDITIONS, type ClusterConditionType } from "../../api/status-words.ts";
 import type { ApiError } from "../../api/validate.ts";
+import type { StatusReason } from "../../core/messages/condition-reasons.ts";
 import {
   condition,
   findCondition,
@@ -40,7 +41,7 @@ export function faultStatus(error: unknown): StatusFrom {
   );
 }
 
-function unobserved(reason: string, ready: Verdict, others: string): StatusFrom {
+function unobserved(reason: StatusReason, ready: Verdict, others: string): StatusFrom {
   const { message } = ready;
   const reported: Readonly<Partial<Record<ClusterConditionType, Verdict>>> = {
     Ready: ready,

@@ -5,6 +5,7 @@
  */
 import path from "node:path";
 import type { RestoreRecipe } from "../../api/bootstrap.ts";
+import { settleBump } from "../../api/restore-values.ts";
 import type { InstalledEtcd } from "../../etcd/install/ensure.ts";
 import type { ProcessWorld } from "../../etcd/process.ts";
 import type { Disk } from "../../seams/disk.ts";
@@ -42,7 +43,7 @@ export async function prepareNode(options: PrepareOptions): Promise<string> {
     return dataDir;
   }
   await restoreDataDir({
-    restore: await recipeOf(options),
+    restore: settleBump(await recipeOf(options), world.clock.now()),
     volume: workDir,
     dataDir,
     member: { name: plan.name, peerURL, token: `recovered-${plan.hash}` },

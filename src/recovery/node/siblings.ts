@@ -46,12 +46,12 @@ export function siblingPlan(
   const own = members.find(({ id }) => id === memberID);
   if (!own)
     throw new UnfitSiblings(
-      `member ${memberID} is not in the member list of its own data: it was removed, and its siblings do not let it in. Start it alone, or use another directory`,
+      `member ${memberID} is not in the member list of its own data: it was removed, and the other members reject it. Start it alone, or use another directory`,
     );
   const unnamed = members.find(({ name, peerURLs }) => name === "" || peerURLs.length !== 1);
   if (unnamed)
     throw new UnfitSiblings(
-      `the data names a member ${unnamed.id} without a name or with several peer URLs: it cannot be told from here where it belongs`,
+      `the data names a member ${unnamed.id} without a name or with several peer URLs: this machine cannot know where it belongs`,
     );
   const siblings = named.map((one) => siblingOf(one, own, members));
   const twice = siblings.find(({ name }, at) => siblings.findIndex((one) => one.name === name) !== at);

@@ -66,7 +66,8 @@ export async function readLog(
       throw new LogDamaged(`${segment} is damaged at byte ${end.offset}: ${end.why}`);
     torn = end.end === "torn";
   }
-  if (found.identity === undefined) throw new LogDamaged("it does not say whose it is (no metadata)");
+  if (found.identity === undefined)
+    throw new LogDamaged("it has no metadata, so its cluster and member are unknown");
   const snapshot = await newestSnapshot(disk, snapshots, found);
   return { ...found.identity, state: found.state, snapshot, last: lastAfter(snapshot, found.runs), torn };
 }

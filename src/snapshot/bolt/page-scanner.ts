@@ -221,11 +221,14 @@ export class PageScanner {
       const value = key + keySize;
       const valueEnd = value + (words[word + 3] ?? 0);
       const isRevision = keySize === REVISION_BYTES || keySize === REVISION_BYTES + 1;
-      if (words[word] !== 0 || !isRevision || valueEnd > end || bytes[value] !== KEY_FIELD) {
+      // Where the revision was raised by a restore, etcdutl has left a record without a key (R24).
+      const isEmpty = valueEnd === value;
+      if (words[word] !== 0 || !isRevision || valueEnd > end || (!isEmpty && bytes[value] !== KEY_FIELD)) {
         this.numbers.truncate(at);
         return undefined;
       }
-      if (hashed && !this.#hashKey(bytes, value + 1, valueEnd, keySize > REVISION_BYTES)) {
+      if (hashed && isEmpty) this.#pushHash(0, 0, true);
+      else if (hashed && !this.#hashKey(bytes, value + 1, valueEnd, keySize > REVISION_BYTES)) {
         this.numbers.truncate(at);
         return undefined;
       }
@@ -254,9 +257,13 @@ export class PageScanner {
       a = Math.imul(a ^ byte, 0x01000193);
       b = Math.imul(((b << 5) | (b >>> 27)) ^ byte, 0x27220a95);
     }
-    this.numbers.push(((mixed(a ^ length) & ~1) | (deleted ? 1 : 0)) >>> 0);
-    this.numbers.push(mixed(b) >>> 0);
+    this.#pushHash(a ^ length, b, deleted);
     return true;
+  }
+
+  #pushHash(a: number, b: number, deleted: boolean): void {
+    this.numbers.push(((mixed(a) & ~1) | (deleted ? 1 : 0)) >>> 0);
+    this.numbers.push(mixed(b) >>> 0);
   }
 
   #sumBuckets(

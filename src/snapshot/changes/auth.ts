@@ -27,7 +27,7 @@ export async function authStateOf(client: EtcdClient, signal: AbortSignal): Prom
     if (isEtcdError(error) && error.kind === "unimplemented")
       throw new ChangeLogError(
         "unsupported",
-        "this etcd does not tell its auth revision, so changes cannot be recorded: use etcd 3.5 or later",
+        "this etcd does not report its auth revision, so changes cannot be recorded: use etcd 3.5 or later",
         { cause: error },
       );
     throw error;

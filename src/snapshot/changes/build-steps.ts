@@ -3,6 +3,7 @@
  * etcdutl restores it there; an etcd runs on the result; and the changes are replayed into it and saved.
  */
 import path from "node:path";
+import { minorOf } from "../../core/version/version.ts";
 import { EtcdClient } from "../../etcd/client.ts";
 import { GrpcTransport } from "../../etcd/grpc/transport.ts";
 import type { Disk } from "../../seams/disk.ts";
@@ -66,8 +67,4 @@ export async function replayScratch(options: BuildReplayStep): Promise<Built> {
   } finally {
     await transport.close();
   }
-}
-
-function minorOf(version: string): string {
-  return version.split(".").slice(0, 2).join(".");
 }

@@ -146,6 +146,8 @@ export async function replayInto(
     signal,
     origin: {
       clusterId: point.clusterId,
+      ...(base.manifest.token !== undefined && { token: base.manifest.token }),
+      ...(base.manifest.life !== undefined && { life: base.manifest.life }),
       member: base.manifest.member,
       builtFrom: base.manifest.object,
       at: new Date(last?.time ?? base.manifest.startedAt),

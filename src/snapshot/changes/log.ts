@@ -58,6 +58,8 @@ export async function listLogs(store: Store, signal: AbortSignal): Promise<Chang
 }
 
 export async function readLog(store: Store, clusterId: string, signal: AbortSignal): Promise<ChangeLog> {
+  // It is written after the segments: read before them, it never tells of one that the list is too early for.
+  const live = await readLive(store, clusterId, signal);
   const objects: { name: string; modifiedAt: Date }[] = [];
   try {
     for await (const object of store.list(logPrefix(clusterId), signal)) objects.push(object);
@@ -78,7 +80,6 @@ export async function readLog(store: Store, clusterId: string, signal: AbortSign
     }
   }
   if (segments.length > 0) stretches.push({ segments });
-  const live = await readLive(store, clusterId, signal);
   return { clusterId, stretches, ...(live !== undefined && { live }) };
 }
 
@@ -128,7 +129,7 @@ async function readEnd(store: Store, name: string, signal: AbortSignal): Promise
   if (position === undefined || reason === undefined)
     throw new ChangeLogError(
       "damaged",
-      `${store.uri}${name}, which tells where the change log ends, is damaged. Restore a snapshot as it is.`,
+      `${store.uri}${name}, which says where the change log ends, is damaged. Restore a snapshot as it is.`,
     );
   return { ...position, reason };
 }

@@ -5,8 +5,10 @@ import { manifestName, writeManifest } from "../manifest.ts";
 import { manifestOf, never } from "../testing/fixtures.ts";
 import { World } from "../testing/follow-world.ts";
 import { MemoryStore } from "../testing/memory-store.ts";
+import { randomOps, seeded } from "../testing/model-etcd.ts";
+import { ChangeLogError } from "./errors.ts";
 import { readLog } from "./log.ts";
-import { findPoint } from "./point.ts";
+import { findPoint, type Target } from "./point.ts";
 import { SegmentDraft, writeSegment } from "./segment.ts";
 
 test("a damaged segment is in the way only of the times that need it", async () => {
@@ -76,5 +78,56 @@ test("where a second follower ended in the middle of a segment, times after that
     assert.equal(point.revision, revision);
     // The longer one leads there.
     if (revision > 5) assert.ok(revision === 7 || point.segments.some(({ first }) => first === 2));
+  }
+});
+
+test("a listing that is out of date gives the right point, or none with the reason", async () => {
+  for (let seed = 0; seed < 10; seed++) {
+    const pick = seeded(seed);
+    const world = new World();
+    const { etcd, clock, store } = world;
+    world.start({ segmentBytes: 300 });
+    await world.until("the follower", () => world.events.some(({ kind }) => kind === "start"));
+    const times = new Map<number, number>();
+    for (let i = 0; i < 20; i++) {
+      etcd.write(randomOps(etcd, pick));
+      if (i === 10) etcd.authRevision++;
+      await clock.advance(1500);
+      times.set(clock.now() - 1, etcd.revision);
+      // What the time says is what the log has received by then.
+      await world.recorded();
+    }
+    await world.stop();
+    const names = [...store.objects.keys()].filter((name) => !name.endsWith("live.json"));
+    assert.ok(names.length > 6);
+    let found = 0;
+    for (let i = 0; i < 12; i++) {
+      store.faults = { hideFromList: new Set(names.filter(() => pick(3) === 0)) };
+      const options = { store, clusterId: "abc", signal: never };
+      const point = async (target: Target) => {
+        try {
+          const { revision } = await findPoint({ ...options, target });
+          const { state } = await world.rebuilt(revision);
+          assert.deepEqual(state, etcd.states.get(revision), `seed ${seed}`);
+          found++;
+          return revision;
+        } catch (error) {
+          if (!(error instanceof ChangeLogError)) throw error;
+          assert.match(error.fault, /^(unreachable|gap|auth)$/, error.message);
+          return undefined;
+        }
+      };
+      assert.ok([undefined, etcd.revision].includes(await point({})), `the latest, seed ${seed}`);
+      const revision = 1 + pick(etcd.revision);
+      assert.ok([undefined, revision].includes(await point({ revision })));
+      const time = [...times.keys()][pick(times.size)] as number;
+      assert.ok([undefined, times.get(time)].includes(await point({ time })), `by time, seed ${seed}`);
+    }
+    assert.ok(found > 0, `seed ${seed} found none`);
+    store.faults = {};
+    assert.equal(
+      (await findPoint({ store, clusterId: "abc", target: {}, signal: never })).revision,
+      etcd.revision,
+    );
   }
 });

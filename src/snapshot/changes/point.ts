@@ -97,9 +97,19 @@ async function revisionOf(options: PointOptions, log: ChangeLog, bases: readonly
   const last = log.stretches.at(-1)?.segments.at(-1);
   if (target.time === undefined) {
     const header = last && (await headerOf(options, last));
-    return { revision: Math.max(newest, header?.last ?? 0) };
+    const revision = Math.max(newest, header?.last ?? 0);
+    requireAll(options, log, revision);
+    return { revision };
   }
   return await received({ ...options, time: target.time }, log, bases);
+}
+
+/** A listing may be out of date; what was told last is read by its name, and is written after the segments. */
+function requireAll({ store, clusterId }: PointOptions, { live }: ChangeLog, revision: number): void {
+  if (live === undefined || live.revision <= revision) return;
+  throw unreachable(
+    `what ${store.uri} lists of cluster ${clusterId} ends with revision ${revision}, and ${live.revision} was recorded by ${live.time}: the listing is out of date, or an object was deleted. Try again later, or ask for revision ${revision}`,
+  );
 }
 
 /** The last revision that had been received at the time. */
@@ -213,7 +223,7 @@ async function headerOf(options: PointOptions, { name }: NamedSegment): Promise<
 }
 
 function unreachable(why: string): ChangeLogError {
-  return new ChangeLogError("unreachable", `${why}. quorate snapshot ls shows what can be restored.`);
+  return new ChangeLogError("unreachable", `${why}. \`snapshot ls\` shows what can be restored.`);
 }
 
 function wording({ time }: Target): string {

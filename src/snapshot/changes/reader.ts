@@ -62,7 +62,7 @@ export async function* readSteps(options: ReadLogOptions): AsyncGenerator<Step> 
   if (last !== revision)
     throw new ChangeLogError(
       "unreachable",
-      `the change log ends with revision ${last}, and ${revision} was asked for. quorate snapshot ls shows what can be restored.`,
+      `the change log ends with revision ${last}, and ${revision} was asked for. \`snapshot ls\` shows what can be restored.`,
     );
 }
 

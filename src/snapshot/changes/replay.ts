@@ -107,7 +107,7 @@ async function granted(leases: ReplayOptions["leases"], step: Step, { lease }: P
   if (recorded === undefined)
     throw new ChangeLogError(
       "damaged",
-      `the segment ${step.segment} does not tell the TTL of lease ${lease.toString(16)}. Points before revision ${step.record.revision} can be restored.`,
+      `the segment ${step.segment} does not report the TTL of lease ${lease.toString(16)}. Points before revision ${step.record.revision} can be restored.`,
     );
   await leases.grant(lease, recorded.ttl > 0 ? recorded.ttl : UNKNOWN_TTL_SECONDS);
 }

@@ -89,7 +89,7 @@ test("prune deletes the part of a log that no kept snapshot needs, and says so b
   }
   for (const first of [11, 21, 31]) store.objects.set(segmentName("abc", first), bytes("segment"));
   const none = { keepLast: 0, hourly: 0, daily: 0, weekly: 0, monthly: 0, yearly: 0 };
-  const plan = await planPrune(store, "", { ...none, keepLast: 2 }, never);
+  const plan = await planPrune(store, "", { ...none, keepLast: 2 }, Date.now(), never);
   assert.deepEqual(plan.changes, [{ clusterId: "abc", names: [segmentName("abc", 11)] }]);
   await prune(store, plan, never, () => undefined);
   const left = [...store.objects.keys()].filter((name) => name.startsWith("changes/"));

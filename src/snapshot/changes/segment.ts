@@ -171,7 +171,7 @@ async function readBytes({ store, name, key, encrypted, signal }: ReadSegmentOpt
   const parts: Uint8Array[] = [];
   let size = 0;
   const ifPlain = encrypted
-    ? new SnapshotDamaged("it is not encrypted, and a key was given: somebody may have replaced it")
+    ? new SnapshotDamaged("it is not encrypted, and a key was given: it may have been replaced")
     : undefined;
   for await (const part of decode(store.get(name, { signal }), key, ifPlain)) {
     size += part.length;

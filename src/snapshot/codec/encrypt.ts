@@ -58,11 +58,12 @@ export async function* decrypt(
     const id = header.subarray(12, 12 + KEY_ID_BYTES).toString("hex");
     if (key === undefined)
       throw new KeyError(`it is encrypted with key ${id}: pass that key with --encryption-key-file`);
-    if (key.id !== id)
+    const written = [key, ...(key.former ?? [])].find((one) => one.id === id);
+    if (written === undefined)
       throw new KeyError(
         `it is encrypted with key ${id}, and the key given is ${key.id}: pass the other one`,
       );
-    const own = objectKey(key, header.subarray(12 + KEY_ID_BYTES));
+    const own = objectKey(written, header.subarray(12 + KEY_ID_BYTES));
     for (let number = 0, last = false; !last; number++) {
       const sealed = await source.take(chunkBytes + TAG_BYTES, true);
       if (sealed === undefined || sealed.length < TAG_BYTES)

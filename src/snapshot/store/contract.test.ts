@@ -1,100 +1,17 @@
 /** What every store behind HTTP keeps to, whatever it speaks and whatever fails. */
 import assert from "node:assert/strict";
-import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
-import { after, before, test } from "node:test";
-import { systemClock, type Clock } from "../../seams/clock.ts";
+import { test } from "node:test";
 import { systemRandom } from "../../seams/random.ts";
-import { ACCOUNT, FakeAzure, KEY } from "../testing/fake-azure.ts";
 import { FakeGcs } from "../testing/fake-gcs.ts";
 import { FakeS3 } from "../testing/fake-s3.ts";
-import type { FakeStore } from "../testing/fake-store.ts";
 import { never } from "../testing/fixtures.ts";
-import { openAzureStore } from "./azure/azure.ts";
-import { openGcsStore } from "./gcs/gcs.ts";
+import { HTTP_STORES, openStore } from "../testing/http-stores.ts";
 import { PART_BYTES } from "./http/parts.ts";
-import { openS3Store } from "./s3/s3.ts";
 import { once, readText, type Store } from "./store.ts";
 
-/** Waits pass at once. */
-const clock: Clock = {
-  ...systemClock,
-  timer: (ms, fire, options) => systemClock.timer(Math.min(ms, 1), fire, options),
-};
+const { s3, gcs } = HTTP_STORES;
+
 const write = { ifAbsent: true, signal: never };
-const common = { prefix: "pre/", clock, random: systemRandom };
-
-let dir = "";
-before(() => {
-  dir = mkdtempSync(path.join(os.tmpdir(), "quorate-credentials-"));
-});
-after(() => rmSync(dir, { recursive: true, force: true }));
-
-/** The key of a service account whose tokens the store itself hands out. */
-function accountFile(endpoint: string): string {
-  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  const file = path.join(dir, `${new URL(endpoint).port}.json`);
-  const key = privateKey.export({ type: "pkcs8", format: "pem" });
-  const account = {
-    type: "service_account",
-    client_email: "a@b",
-    private_key: key,
-    token_uri: `${endpoint}/token`,
-  };
-  writeFileSync(file, JSON.stringify(account));
-  return file;
-}
-
-interface Kind {
-  readonly name: string;
-  readonly fake: () => FakeStore;
-  readonly open: (endpoint: string, bucket: string) => Store;
-  /** The request that makes a large object appear. */
-  readonly finishes: (method: string, url: string, range: string) => boolean;
-}
-
-const KINDS: readonly Kind[] = [
-  {
-    name: "S3",
-    fake: () => new FakeS3(),
-    open: (endpoint, bucket) =>
-      openS3Store({
-        ...common,
-        bucket,
-        s3: { endpoint },
-        env: { AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" },
-      }),
-    finishes: (method, url) => method === "POST" && url.includes("uploadId"),
-  },
-  {
-    name: "Google Cloud Storage",
-    fake: () => new FakeGcs(),
-    open: (endpoint, bucket) =>
-      openGcsStore({
-        ...common,
-        bucket,
-        gcs: { endpoint },
-        env: {
-          GOOGLE_APPLICATION_CREDENTIALS: endpoint.endsWith(":9") ? "/dev/null" : accountFile(endpoint),
-        },
-      }),
-    finishes: (method, _url, range) => method === "PUT" && /\/\d+$/.test(range),
-  },
-  {
-    name: "Azure",
-    fake: () => new FakeAzure(),
-    open: (endpoint, container) =>
-      openAzureStore({
-        ...common,
-        container,
-        azure: { endpoint: `${endpoint}/${ACCOUNT}`, account: ACCOUNT },
-        env: { AZURE_STORAGE_KEY: KEY.toString("base64") },
-      }),
-    finishes: (method, url) => method === "PUT" && url.includes("blocklist"),
-  },
-];
 
 const large = Buffer.from(systemRandom.bytes(PART_BYTES * 2 + 4321));
 async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -108,7 +25,8 @@ async function read(store: Store, name: string): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-for (const { name: kind, fake: make, open, finishes } of KINDS) {
+for (const { name: kind, fake: make, finishes, ...reached } of Object.values(HTTP_STORES)) {
+  const open = (endpoint: string, bucket: string) => openStore(reached, endpoint, bucket);
   const started = async () => {
     const fake = await make().start();
     return {
@@ -241,7 +159,7 @@ for (const { name: kind, fake: make, open, finishes } of KINDS) {
 
 test("S3: a store without conditional writes is used with a look before", async () => {
   await using fake = await new FakeS3().start();
-  const store = KINDS[0]?.open(fake.endpoint, "bucket") as Store;
+  const store = openStore(s3, fake.endpoint, "bucket");
   fake.faults.unconditional = true;
   await store.put("small", once("hello"), write);
   await store.put("large", inPieces(large), write);
@@ -250,7 +168,7 @@ test("S3: a store without conditional writes is used with a look before", async 
 
 test("Google Cloud Storage: a part of which only some was taken is taken up there", async () => {
   await using fake = await new FakeGcs().start();
-  const store = KINDS[1]?.open(fake.endpoint, "bucket") as Store;
+  const store = openStore(gcs, fake.endpoint, "bucket");
   fake.takes = 3_000_000;
   await store.put("large", inPieces(large), write);
   assert.ok(fake.objects.get("pre/large")?.equals(large));
@@ -258,7 +176,7 @@ test("Google Cloud Storage: a part of which only some was taken is taken up ther
 
 test("Google Cloud Storage: bytes that arrived wrong do not stay", async () => {
   await using fake = await new FakeGcs().start();
-  const store = KINDS[1]?.open(fake.endpoint, "bucket") as Store;
+  const store = openStore(gcs, fake.endpoint, "bucket");
   fake.damages = true;
   await assert.rejects(store.put("small", once("hello"), write), { kind: "failed" });
   await assert.rejects(store.put("large", inPieces(large), write), { kind: "failed" });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -9,13 +10,20 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import fs from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import { test, type TestContext } from "node:test";
 import { systemRandom } from "../../seams/random.ts";
-import { never } from "../testing/fixtures.ts";
+import { systemDisk } from "../../seams/disk.ts";
+import { fetchForRestore } from "../fetch.ts";
+import { manifestName } from "../manifest.ts";
+import { restoreErrorOf } from "../restore-error.ts";
+import { saveSnapshot } from "../save.ts";
+import { clientSending, never, sampleFile, surroundings } from "../testing/fixtures.ts";
 import { FileStore } from "./file.ts";
-import { once, readText } from "./store.ts";
+import { once, readText, type Leftover } from "./store.ts";
 
 function storeIn(t: TestContext): { store: FileStore; dir: string } {
   const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-store-"));
@@ -28,6 +36,21 @@ async function namesIn(store: FileStore, prefix: string): Promise<string[]> {
   for await (const { name } of store.list(prefix, never)) names.push(name);
   return names;
 }
+
+/** A process that is killed in the middle of a write. */
+const KILLED = `
+  const [, stores, dir] = process.argv;
+  const { FileStore } = await import(stores + "/file.ts");
+  const { systemRandom } = await import(stores + "/../../seams/random.ts");
+  const body = async function* () {
+    yield Buffer.alloc(100_000);
+    yield Buffer.alloc(1);
+    yield Buffer.alloc(1);
+    process.kill(process.pid, "SIGKILL");
+    await new Promise(() => {});
+  };
+  await new FileStore(dir, systemRandom).put("a.db", body(), { ifAbsent: true, signal: new AbortController().signal });
+`;
 
 const write = { ifAbsent: true, signal: never };
 
@@ -85,6 +108,31 @@ test("a listing has every object by name, and no half-written or hidden file", a
   assert.deepEqual(await names("a"), ["a/y.db", "ab.db"]);
 });
 
+test("what a killed write left is found by the object that it was of, and deleted by its own name", async (t) => {
+  const { store, dir } = storeIn(t);
+  const leftovers = async (folder: string) => {
+    const found: Leftover[] = [];
+    for await (const leftover of store.leftovers(folder, never)) found.push(leftover);
+    return found.map(({ name, of, size }) => [name, of, size]);
+  };
+  assert.deepEqual(await leftovers(""), []);
+  const killed = spawnSync(process.execPath, ["--input-type=module", "-e", KILLED, import.meta.dirname, dir]);
+  assert.equal(killed.signal, "SIGKILL", killed.stderr.toString());
+  const [found] = await leftovers("");
+  const [name, of, size] = found ?? [];
+  assert.ok(typeof name === "string");
+  assert.match(name, /^\.a\.db\.[0-9a-f]{8}\.partial$/);
+  assert.equal(of, "a.db");
+  // The last block may have been written or not.
+  assert.ok(Number(size) >= 100_000, `${size}`);
+  mkdirSync(path.join(dir, "b"));
+  for (const file of [".x.db.12345678.partial", ".x.db.1234.partial", ".partial", "x.12345678.partial"])
+    writeFileSync(path.join(dir, "b", file), "x");
+  assert.deepEqual(await leftovers("b/"), [["b/.x.db.12345678.partial", "b/x.db", 1]]);
+  await store.delete(name);
+  assert.deepEqual(await leftovers(""), []);
+});
+
 test("names that climb out of the store are refused", async (t) => {
   const { store } = storeIn(t);
   for (const name of ["../a", "a/../../b", "/etc/passwd", "a//b", "", "a\\b", "a\nb"])
@@ -101,3 +149,49 @@ test("what the system refuses is told with what to do", async (t) => {
   chmodSync(dir, 0o500);
   await assert.rejects(store.put("a.db", once("x"), write), { kind: "denied" });
 });
+
+/** Writes below `dir` take so many bytes and then fail so, as on a disk that is full. */
+function failing(t: TestContext, dir: string, after: number, code: string): void {
+  const { open } = fs;
+  fs.open = async (...asked) => {
+    const handle = await open(...asked);
+    if (!String(asked[0]).startsWith(dir)) return handle;
+    const write = handle.write.bind(handle) as (...given: unknown[]) => Promise<{ bytesWritten: number }>;
+    let left = after;
+    handle.write = (async (buffer: Uint8Array, at: number, length: number) => {
+      if (left === 0) throw Object.assign(new Error(`${code}: write`), { code, syscall: "write" });
+      const written = await write(buffer, at, Math.min(length, left));
+      left -= written.bytesWritten;
+      return written;
+    }) as typeof handle.write;
+    return handle;
+  };
+  syncBuiltinESMExports();
+  t.after(() => {
+    fs.open = open;
+    syncBuiltinESMExports();
+  });
+}
+
+for (const [code, kind, fault] of [
+  ["ENOSPC", "full", "space"],
+  ["EDQUOT", "full", "space"],
+  ["EIO", "failed", "failed"],
+] as const)
+  test(`a disk that fails with ${code} is told as ${kind}, and neither a snapshot nor a restore is half there`, async (t) => {
+    const { store, dir } = storeIn(t);
+    const file = sampleFile();
+    const save = async (name: string) =>
+      await saveSnapshot({ ...surroundings, client: clientSending(file), store, name, compression: "none" });
+    const { sha256 } = await save("good.db");
+    failing(t, dir, 100_000, code);
+    await assert.rejects(save("a.db"), { kind });
+    assert.deepEqual(readdirSync(dir).toSorted(), ["good.db", manifestName("good.db")]);
+    const directory = path.join(dir, "volume");
+    const source = { file: { path: path.join(dir, "good.db") } };
+    const context = { ...surroundings, cwd: "/", env: {}, disk: systemDisk };
+    const restore = { source, checksum: sha256 };
+    const fetching = fetchForRestore({ restore, etcdVersion: "3.6.16", directory, context, signal: never });
+    await assert.rejects(fetching, (error) => restoreErrorOf(error).fault === fault);
+    assert.deepEqual(readdirSync(directory), []);
+  });

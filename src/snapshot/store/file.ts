@@ -8,8 +8,10 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { hex, type Random } from "../../seams/random.ts";
 import {
+  isStoreError,
   requireName,
   StoreError,
+  type Leftover,
   type PutOptions,
   type Range,
   type Store,
@@ -18,6 +20,8 @@ import {
 } from "./store.ts";
 
 const PARTIAL = ".partial";
+/** `.<name>.<8 hexadecimal digits>.partial` */
+const STAGED = /^\.(.+)\.[0-9a-f]{8}\.partial$/;
 const READ_BYTES = 1024 * 1024;
 
 const KINDS: Readonly<Record<string, readonly [StoreErrorKind, string]>> = {
@@ -29,7 +33,7 @@ const KINDS: Readonly<Record<string, readonly [StoreErrorKind, string]>> = {
   EROFS: ["denied", "the file system is read-only; use another directory"],
   ENOTDIR: ["no-place", "a part of the path is a file, not a directory; check the path"],
   EEXIST: ["no-place", "a part of the path is a file, not a directory; check the path"],
-  ENOENT: ["not-found", "there is no such file; check the name with quorate snapshot ls"],
+  ENOENT: ["not-found", "there is no such file; check the name with `snapshot ls`"],
   EISDIR: ["invalid", "it is a directory, not a file; check the name"],
   ESTALE: ["unreachable", "the network file system does not answer; mount it again"],
   EIO: ["failed", "the disk reports an input/output error; check it and use another one"],
@@ -124,6 +128,17 @@ export class FileStore implements Store {
     });
   }
 
+  async *leftovers(folder: string, signal: AbortSignal): AsyncGenerator<Leftover> {
+    const directory = path.join(this.#root, folder);
+    const names = await doing("list", directory, () => fs.readdir(directory)).catch(noneInNoPlace);
+    for (const staged of names.toSorted()) {
+      signal.throwIfAborted();
+      const of = STAGED.exec(staged)?.[1];
+      const found = of === undefined ? undefined : await this.head(`${folder}${staged}`);
+      if (of !== undefined && found !== undefined) yield { ...found, of: `${folder}${of}` };
+    }
+  }
+
   async *#walk(folder: string, prefix: string, signal: AbortSignal): AsyncGenerator<StoredObject> {
     signal.throwIfAborted();
     const directory = path.join(this.#root, folder);
@@ -216,6 +231,11 @@ async function doing<T>(what: string, target: string, work: () => Promise<T>): P
     const [kind, next] = KINDS[code] ?? ["failed", `the operating system refused it (${code})`];
     throw new StoreError(kind, `cannot ${what} ${target}: ${next}`, { cause: error });
   }
+}
+
+function noneInNoPlace(error: unknown): string[] {
+  if (isStoreError(error, "not-found", "no-place")) return [];
+  throw error;
 }
 
 function byName(a: Dirent, b: Dirent): number {

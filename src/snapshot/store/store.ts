@@ -41,6 +41,17 @@ export interface Store {
   list(prefix: string, signal: AbortSignal): AsyncIterable<StoredObject>;
   /** Nothing happens when there is none. */
   delete(name: string, signal: AbortSignal): Promise<void>;
+  /**
+   * What writes left that are under way or were killed, directly in a folder (empty, or with a slash at its end). Not in
+   * stores that keep none, or forget it by themselves.
+   */
+  leftovers?(folder: string, signal: AbortSignal): AsyncIterable<Leftover>;
+}
+
+/** Bytes that take room and are no object; `delete` takes their name too. */
+export interface Leftover extends StoredObject {
+  /** The name of the object that was written. */
+  readonly of: string;
 }
 
 export type StoreErrorKind =

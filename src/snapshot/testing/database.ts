@@ -46,6 +46,8 @@ export function revisionKey({ main, sub, value }: RevisionRecord): Uint8Array {
 }
 
 function keyValue({ key, value }: RevisionRecord): Uint8Array {
+  // As etcdutl writes it that raises the revision.
+  if (key === "") return new Uint8Array(0);
   const field = (tag: number, text: string) => {
     const bytes = Buffer.from(text);
     return [Buffer.from([tag, ...varint(bytes.length)]), bytes];

@@ -16,8 +16,10 @@ export class FakeAzure extends FakeStore {
     return 0;
   }
 
-  protected override failure(): Buffer {
-    return error("ServerBusy");
+  protected override failure(status: number): Reply {
+    const code =
+      { 403: "AuthorizationPermissionMismatch", 507: "InsufficientStorage" }[status] ?? "ServerBusy";
+    return refused(status, code);
   }
 
   protected override handle(request: IncomingMessage, url: URL, body: Buffer): Reply {

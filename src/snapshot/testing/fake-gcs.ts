@@ -23,12 +23,10 @@ export class FakeGcs extends FakeStore {
     return this.sessions.size;
   }
 
-  protected override failure(): Buffer {
-    return Buffer.from(
-      JSON.stringify({
-        error: { code: 500, message: "as the test wants", errors: [{ reason: "backendError" }] },
-      }),
-    );
+  protected override failure(status: number): Reply {
+    // It has no 507: what is full is a quota of the project.
+    if (status === 507) return refused(403, "quotaExceeded");
+    return refused(status, status === 403 ? "forbidden" : "backendError");
   }
 
   protected override handle(request: IncomingMessage, url: URL, body: Buffer): Reply {

@@ -11,11 +11,11 @@ import { replay } from "../changes/replay.ts";
 import { manifestName, writeManifest } from "../manifest.ts";
 import { StoreError, type PutOptions } from "../store/store.ts";
 import { manifestOf, never } from "./fixtures.ts";
-import { MemoryStore } from "./memory-store.ts";
+import { FaultyStore } from "./memory-store.ts";
 import { ModelEtcd, type State } from "./model-etcd.ts";
 
 /** Writes that fail before or after they have had their effect, as the test says. */
-class UnreliableStore extends MemoryStore {
+class UnreliableStore extends FaultyStore {
   fails: () => "no" | "before" | "after" = () => "no";
 
   override async put(name: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<void> {

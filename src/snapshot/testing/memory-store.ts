@@ -2,6 +2,7 @@
 import {
   requireName,
   StoreError,
+  type Leftover,
   type PutOptions,
   type Range,
   type Store,
@@ -65,6 +66,14 @@ export interface Faults {
 
 export class FaultyStore extends MemoryStore {
   faults: Faults = {};
+  /** What killed writes left. */
+  readonly left: Leftover[] = [];
+
+  async *leftovers(folder: string): AsyncGenerator<Leftover> {
+    for (const leftover of this.left)
+      if (leftover.of.slice(0, leftover.of.lastIndexOf("/") + 1) === folder)
+        yield await Promise.resolve(leftover);
+  }
 
   override async put(name: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<void> {
     await super.put(name, this.#cut(body, this.faults.cutWriteAt), options);

@@ -9,9 +9,18 @@ import path from "node:path";
 import process from "node:process";
 import { test } from "node:test";
 import { check } from "../check.ts";
-import { AgedPki, outage, renewLeaves, replace } from "../lifecycle.ts";
+import {
+  AgedPki,
+  outage,
+  outliveAuthorities,
+  renewLeaves,
+  replace,
+  rotate,
+  shortLived,
+} from "../lifecycle.ts";
 import { describeReport, LinearRun } from "../run.ts";
 import { etcdOf } from "../../support/etcd-cluster.ts";
+import { EVERY_CASE } from "../../support/sample.ts";
 
 const VERSION = "3.6.16";
 /** The aim is 200, which `npm run linearizability` demands; a busy machine need not reach it here. */
@@ -56,6 +65,25 @@ test("members killed, stopped, cut off, slow, replaced, all down at once, leaves
   assert.ok(report.verdict.events > 0 && report.progress > 0, describeReport(report));
   if (process.platform === "linux") assert.ok(report.proxied.identified > 0, "the proxies know who dialled");
 });
+
+/** `npm test` has one rotation, under a client that only writes: test/local/rotation.test.ts. */
+if (EVERY_CASE)
+  test("CAs that live for ten minutes and leaves for two, replaced five times because they are due: the history of all clients is linearizable", async (t) => {
+    await etcdOf(VERSION);
+    const tls = { mode: "Managed", rotation: { soak: "1s" } } as const;
+    const options = { seed: 3, clients: 8, ...shortLived };
+    await using run = await LinearRun.start({ version: VERSION, replicas: 3, tls }, options);
+    await rotate(run, "asked");
+    for (let round = 1; round <= 5; round++) {
+      await outliveAuthorities(run);
+      t.diagnostic(`round ${round}`);
+    }
+    const report = await run.finish("five rotations");
+    for (const line of describeReport(report).split("\n")) t.diagnostic(line);
+    assert.equal(report.verdict.kind, "linearizable", describeReport(report));
+    assert.deepEqual(report.violations, []);
+    assert.ok(report.answeredPerSecond >= LEAST_PER_SECOND, describeReport(report));
+  });
 
 test("a client that passes serializable reads off as linearizable is flagged, on a member that is cut off, and drawn", async (t) => {
   await etcdOf(VERSION);

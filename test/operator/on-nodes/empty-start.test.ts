@@ -61,7 +61,9 @@ const WAITS_MS = [0, 500, 2_000, 10_000, 60_000] as const;
 type Plan = Pick<Trial, "replicas" | "victim" | "waitMs">;
 const SAMPLE: readonly Plan[] = [
   { replicas: 1, victim: 1, waitMs: 0 },
+  { replicas: 1, victim: 1, waitMs: 500 },
   { replicas: 1, victim: 1, waitMs: 2_000 },
+  { replicas: 3, victim: 1, waitMs: 0 },
   { replicas: 3, victim: 2, waitMs: 2_000 },
 ];
 /** One and three members in turn, so that the long waits of some fall on the work of others. */

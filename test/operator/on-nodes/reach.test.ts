@@ -7,19 +7,23 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { Pod } from "kubernetes-types/core/v1.d.ts";
+import type { Pod, Secret } from "kubernetes-types/core/v1.d.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../../testbed/for-tests.ts";
 import { kubeconfigText } from "../../../testbed/kubeconfig.ts";
+import type { EtcdUser } from "../../../src/api/etcd-user.ts";
 import { etcdOf } from "../../support/etcd-cluster.ts";
 import { PATHS } from "../../support/kube-paths.ts";
 import { KubectlEtcd } from "../../support/kubectl-etcd.ts";
+import { EVERY_CASE } from "../../support/sample.ts";
 import { Lab } from "../../testbed/on-nodes/lab.ts";
 import { run } from "../../testbed/on-nodes/support.ts";
 import { etcdOf as etcdIn } from "./empty-start.ts";
 
 const PATIENCE = { withinMs: 120_000, everyMs: 200 };
 const VERSION = "3.6.16";
+/** A CA is rotated in it, with every case: kubelets bring Secrets to a running Pod about once a minute. */
+const LONG = { timeout: (EVERY_CASE ? 20 : 5) * 60_000 };
 
 let bed: TestTestbed;
 let lab: Lab;
@@ -212,17 +216,20 @@ test("without the right to it, the missing right is named", async () => {
   writeFileSync(file, kubeconfigText("viewer", access));
   const refused = await kubectlEtcd(["etcdctl", "demo", "--built-in", "--", "get", "a"], file);
   assert.equal(refused.code, 4, refused.out);
-  assert.match(refused.out, /you may not create pods\/portforward in namespace default/);
+  assert.match(
+    refused.out,
+    /you may not create pods\/portforward in namespace default: .* Ask for that right/,
+  );
   const unread = await kubectlEtcd(["logs", "demo"], file);
   assert.equal(unread.code, 4, unread.out);
-  assert.match(unread.out, /you may not get pods\/log in namespace default\. Ask for that right/);
+  assert.match(unread.out, /you may not get pods\/log in namespace default: .* Ask for that right/);
   const partly = await kubectlEtcd(["certificate", "show", "demo"], file);
   assert.equal(partly.code, 0, partly.out);
   assert.match(partly.out, /^Not shown: demo-operator \(you may not get this Secret\)/m);
 });
 
 /** A Pod of the cluster's users: the published Secret, the client's program, and nothing else. */
-async function fromAPod(name: string, endpoint: string): Promise<void> {
+async function fromAPod(name: string, endpoint: string, ...words: readonly string[]): Promise<void> {
   const { spec } = await bed.client.get<Pod>(`${PATHS.pods}/demo-2`);
   const tls = ["--cacert=/tls/ca.crt", "--cert=/tls/tls.crt", "--key=/tls/tls.key"];
   await bed.client.create(PATHS.pods, {
@@ -233,7 +240,7 @@ async function fromAPod(name: string, endpoint: string): Promise<void> {
         {
           name: "client",
           image: spec?.containers[0]?.image,
-          command: ["/usr/local/bin/etcdctl", `--endpoints=${endpoint}`, ...tls, "put", name, "yes"],
+          command: ["/usr/local/bin/etcdctl", `--endpoints=${endpoint}`, ...tls, ...words],
           volumeMounts: [{ name: "tls", mountPath: "/tls", readOnly: true }],
         },
       ],
@@ -245,15 +252,76 @@ async function fromAPod(name: string, endpoint: string): Promise<void> {
     return status?.phase === "Succeeded" || status?.phase === "Failed" ? status : undefined;
   };
   const { phase } = await eventually(`${name} has ended`, ended, PATIENCE);
-  assert.equal(phase, "Succeeded", `${endpoint}: etcdctl failed`);
+  assert.equal(phase, "Succeeded", `${endpoint}: etcdctl ${words.join(" ")} failed`);
+}
+
+async function writtenFromAPod(name: string, endpoint: string): Promise<void> {
+  await fromAPod(name, endpoint, "put", name, "yes");
   const got = await kubectlEtcd(["etcdctl", "demo", "--built-in", "--", "get", name, "--print-value-only"]);
   assert.equal(got.out, "yes\n");
 }
 
 test("a plain Pod with the published Secret writes through the client Service and the cluster's own name", async () => {
-  await fromAPod("through-client", "https://demo-client:2379");
-  await fromAPod("through-full-name", "https://demo-client.default.svc:2379");
-  await fromAPod("through-own-name", "https://demo:2379");
+  await writtenFromAPod("through-client", "https://demo-client:2379");
+  await writtenFromAPod("through-full-name", "https://demo-client.default.svc:2379");
+  await writtenFromAPod("through-own-name", "https://demo:2379");
+  // Another service of etcd, by the same certificate and name.
+  await fromAPod("list-through-client", "https://demo-client:2379", "member", "list");
+  await fromAPod("list-through-full-name", "https://demo-client.default.svc:2379", "member", "list");
+  await fromAPod("list-through-own-name", "https://demo:2379", "member", "list");
+});
+
+test("clients without a right certificate, in plaintext and by old TLS are refused on both ports", async () => {
+  assert.deepEqual(await lab.call("servedStrangers", "demo"), []);
+});
+
+test("users by certificate and by password may do what their roles say", LONG, async () => {
+  const ours = (plural: string) => `/apis/etcd.quorate.dev/v1alpha1/namespaces/default/${plural}`;
+  const password = "a password of an application";
+  const data = { password: Buffer.from(password).toString("base64") };
+  await bed.client.create(PATHS.secrets, { metadata: { name: "bill-password" }, data });
+  const object = (kind: string, name: string, spec: object) => ({
+    apiVersion: "etcd.quorate.dev/v1alpha1",
+    kind,
+    metadata: { name },
+    spec: { cluster: "demo", ...spec },
+  });
+  const permissions = [{ access: "ReadWrite", key: "orders/", prefix: true }];
+  await bed.client.create(ours("etcdroles"), object("EtcdRole", "orders", { permissions }));
+  const roles = ["orders"];
+  await bed.client.create(ours("etcdusers"), object("EtcdUser", "anna", { roles, certificate: {} }));
+  const bill = object("EtcdUser", "bill", { roles, passwordSecret: "bill-password" });
+  await bed.client.create(ours("etcdusers"), bill);
+  await lab.call("edit", "demo", { auth: { enabled: true, clientRoles: [] } });
+  for (const user of ["anna", "bill"])
+    await eventually(
+      `${user} is ready`,
+      async () => {
+        const { status } = await bed.client.get<EtcdUser>(`${ours("etcdusers")}/${user}`);
+        return status?.conditions?.some((one) => one.type === "Ready" && one.status === "True");
+      },
+      PATIENCE,
+    );
+  const published = "demo-client-tls";
+  const login = { user: "bill", password };
+  const judge = async () => {
+    assert.equal(await lab.call("putAs", "demo", "anna-etcd-tls", "orders/1"), "written");
+    assert.equal(await lab.call("putAs", "demo", "anna-etcd-tls", "other"), "permission-denied");
+    assert.equal(await lab.call("putAs", "demo", published, "orders/2", login), "written");
+    assert.equal(await lab.call("putAs", "demo", published, "other", login), "permission-denied");
+    assert.equal(await lab.call("putAs", "demo", published, "orders/3"), "permission-denied");
+  };
+  await judge();
+  await lab.call("converged", "demo", 3);
+  if (!EVERY_CASE) return;
+  const caOf = async () =>
+    (await bed.client.get<Secret>(`${PATHS.secrets}/demo-client-ca`)).data?.["tls.crt"];
+  const before = await caOf();
+  await lab.call("edit", "demo", { tls: { rotation: { soak: "1s" } } });
+  await lab.call("ask", "demo", "rotate", { rotateCertificates: { ca: true } });
+  await lab.call("operationIs", "demo", "rotate", "Succeeded");
+  assert.notEqual(await caOf(), before);
+  await judge();
 });
 
 test("every verb that is proven here was called through kubectl, with success and with a failure", async () => {

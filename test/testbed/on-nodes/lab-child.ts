@@ -8,9 +8,16 @@ import { readBed } from "../../../testbed/state.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import type { TestTestbed } from "../../../testbed/for-tests.ts";
 import { bedPaths } from "../../../testbed/paths.ts";
+import { secretFiles } from "../../support/bed-secrets.ts";
 import { ClusterOnBed, define, startOperator, type Running } from "../../support/operator.ts";
 import { OperatorChecker } from "../../support/operator-checker.ts";
+import type { OperationPhase } from "../../../src/api/status-words.ts";
+import { servedStrangers } from "../../support/strangers.ts";
+import { Writer } from "../../support/writer.ts";
+import { EtcdClient } from "../../../src/etcd/client.ts";
 import { isEtcdError } from "../../../src/etcd/errors.ts";
+import { GrpcTransport } from "../../../src/etcd/grpc/transport.ts";
+import { systemClock } from "../../../src/seams/clock.ts";
 
 const name = process.argv[2] ?? "";
 const { kubeconfig } = bedPaths(name);
@@ -27,12 +34,15 @@ const bed: TestTestbed = {
 let running: Running | undefined;
 const clusters = new Map<string, ClusterOnBed>();
 const checkers = new Map<string, OperatorChecker>();
+const writers = new Map<string, Writer>();
 
 function cluster(of: string): ClusterOnBed {
   const known = clusters.get(of) ?? new ClusterOnBed(bed, of, running);
   clusters.set(of, known);
   return known;
 }
+
+type Login = NonNullable<ConstructorParameters<typeof EtcdClient>[0]["credentials"]>;
 
 const methods = {
   define: () => define(bed),
@@ -45,6 +55,20 @@ const methods = {
   },
   create: (of: string, spec: object) => cluster(of).create(spec),
   edit: (of: string, spec: object) => cluster(of).edit(spec),
+  ask: (of: string, operation: string, spec: Parameters<ClusterOnBed["ask"]>[1]) =>
+    cluster(of).ask(operation, spec),
+  /** A rotation on real kubelets takes minutes: they bring Secrets to a running Pod about once a minute. */
+  async operationIs(of: string, operation: string, phase: OperationPhase): Promise<void> {
+    const { status } = await eventually(
+      `${operation} is ${phase}`,
+      async () => {
+        const found = await cluster(of).operation(operation);
+        return found.status?.phase === phase ? found : undefined;
+      },
+      { withinMs: 15 * 60_000, everyMs: 1_000 },
+    );
+    if (!status) throw new Error(`${operation} has no status`);
+  },
   converged: (of: string, replicas: number) => cluster(of).converged(replicas),
   waitFor: (of: string, type: string, status?: string) => cluster(of).waitFor(type, status),
   assertSound: (of: string, voters: number) => cluster(of).assertSound(voters),
@@ -71,6 +95,26 @@ const methods = {
     await checker[Symbol.asyncDispose]();
     return { gapMs: Math.round(longestWriteGapMs), writes: writes.acknowledged };
   },
+  /** An application that writes 200 times a second, with the client Secret as it is at the time. */
+  async startWriter(of: string): Promise<void> {
+    const known = cluster(of);
+    const [endpoints, credentials] = [() => known.endpoints(), () => known.credentials()];
+    writers.set(of, await Writer.start({ endpoints, credentials }));
+  },
+  /** What became of its writes, after its last one. */
+  async writerTold(of: string) {
+    const writer = writers.get(of);
+    if (!writer) throw new Error(`no application writes to ${of}`);
+    writers.delete(of);
+    const { acknowledged, dropped, failures, longestGapMs, unexplained } = await writer.stop();
+    return {
+      acknowledged,
+      dropped: dropped.length,
+      failed: failures.length,
+      gapMs: Math.round(longestGapMs),
+      unexplained: unexplained.map(String),
+    };
+  },
   /** What `etcdctl member remove` does, by the member's name. */
   async removeFromEtcd(of: string, member: string): Promise<void> {
     const { cluster: calls } = await cluster(of).etcd();
@@ -89,9 +133,41 @@ const methods = {
     };
     await eventually(`${member} is removed`, isRemoved, { withinMs: 30_000, everyMs: 200 });
   },
+  /** Who is served on either port of a member and should not be. */
+  async servedStrangers(of: string): Promise<string[]> {
+    const [pod] = await cluster(of).pods();
+    const served: string[] = [];
+    for (const [plane, port] of [
+      ["client", 2379],
+      ["peer", 2380],
+    ] as const) {
+      const text = await secretFiles(bed, `${of}-${plane}-ca`);
+      const ca = { certificate: text("tls.crt"), key: text("tls.key") };
+      served.push(...(await servedStrangers(`https://${pod?.status?.podIP}:${port}`, ca)));
+    }
+    return served;
+  },
+  /** Writes with the certificate in this Secret, or as a user by password; how that ended. */
+  async putAs(of: string, secret: string, key: string, login?: Login): Promise<string> {
+    const text = await secretFiles(bed, secret);
+    const tls = { ca: text("ca.crt"), cert: text("tls.crt"), key: text("tls.key") };
+    const transport = new GrpcTransport({ clock: systemClock, tls });
+    const endpoints = await cluster(of).endpoints();
+    const credentials = login && { credentials: login };
+    const client = new EtcdClient({ transport, clock: systemClock, endpoints, ...credentials });
+    try {
+      await client.kv.put(key, "yes", { timeoutMs: 10_000 });
+      return "written";
+    } catch (error) {
+      return isEtcdError(error) ? error.kind : String(error);
+    } finally {
+      await transport.close();
+    }
+  },
   steps: (from = 0) => Promise.resolve(running?.steps.slice(from) ?? []),
   async end(): Promise<void> {
     for (const checker of checkers.values()) await checker[Symbol.asyncDispose]().catch(() => undefined);
+    for (const writer of writers.values()) await writer.stop();
     for (const one of clusters.values()) await one.close();
     await running?.stop();
     bed.client.close();

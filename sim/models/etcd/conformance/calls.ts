@@ -20,6 +20,8 @@ import {
   type ResponseHeader,
 } from "../../../../src/etcd/proto/rpc_pb.ts";
 import type { KeyValue } from "../../../../src/etcd/proto/kv_pb.ts";
+import type { AuthOp } from "../auth.ts";
+import { askAuth } from "./auth-calls.ts";
 import type { Endpoint } from "../../../../src/seams/etcd-transport.ts";
 
 export interface TxnOp {
@@ -63,7 +65,8 @@ export type Call =
       readonly otherwise: readonly TxnOp[];
     }
   | { readonly kind: "compact"; readonly revision: number }
-  | { readonly kind: "hash"; readonly revision: number };
+  | { readonly kind: "hash"; readonly revision: number }
+  | { readonly kind: "auth"; readonly op: AuthOp };
 
 export type Outcome =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
@@ -135,6 +138,8 @@ async function ask(caller: Caller, endpoint: Endpoint, call: Call, timeoutMs: nu
       const { hash, compactRevision, hashRevision } = answer;
       return { hash, compactRevision: String(compactRevision), hashRevision: String(hashRevision) };
     }
+    case "auth":
+      return await askAuth(caller, endpoint, call.op, options);
     default:
       return await keys(caller, endpoint, call, timeoutMs);
   }

@@ -1,5 +1,6 @@
 /** Random calls, good and bad, to random members: most of them reads and writes, some of them about membership. */
 import type { SeededRandom } from "../../../engine/random.ts";
+import { authCall } from "./auth-calls.ts";
 import type { Call, TxnOp } from "./calls.ts";
 import { leaderOf, membersOf, serving, slotOf, type Ground } from "./ground.ts";
 import type { Slot } from "./side.ts";
@@ -173,5 +174,9 @@ export function nextCall(random: SeededRandom, ground: Ground): PlannedCall | un
   if (what <= 260) return { slot, call: { kind: "status" } };
   if (what <= 300) return { slot, call: alarm(random, ground) };
   if (what <= 320 && leaderOf(ground)) return { slot, call: downgrade(random, ground) };
+  if (what <= 440 && leaderOf(ground)) {
+    const auth = ground.model.server(slot)?.dir.state.auth;
+    return { slot, call: { kind: "auth", op: authCall(random, auth) } };
+  }
   return { slot, call: keyCall(random, ground, slot) };
 }

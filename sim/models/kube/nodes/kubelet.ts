@@ -8,7 +8,7 @@ import { pods } from "../kinds/pod.ts";
 import { configMaps, secrets } from "../kinds/simple.ts";
 import { json, type KubeJson } from "../object.ts";
 import type { Hooks } from "./hooks.ts";
-import { LateFiles } from "./late-files.ts";
+import { LateFiles, WRITES_AFTER_MS } from "./late-files.ts";
 import type { Mounts } from "./mounts.ts";
 import { nodeOf } from "./placing.ts";
 import { podStatus, type PodFacts } from "./pod-status.ts";
@@ -19,6 +19,8 @@ export interface KubeletOptions extends Surround {
   readonly index: number;
   readonly hooks: Hooks;
   readonly mounts: Mounts;
+  /** What the clock of its node shows. */
+  readonly now: () => number;
 }
 
 export type Power = "on" | "off" | "frozen";
@@ -57,6 +59,11 @@ export class Kubelet {
 
   get name(): string {
     return this.#options.name;
+  }
+
+  /** From then on: how long after it saw a change of a Pod it writes the files; as measured, unless it is said. */
+  writeFilesAfter(ms = WRITES_AFTER_MS): void {
+    this.#files.writesAfterMs = ms;
   }
 
   get power(): Power {
@@ -151,7 +158,7 @@ export class Kubelet {
   }
 
   #begin(key: string, pod: KubeJson): void {
-    const { name, index, hooks, mounts, scheduler, random, server } = this.#options;
+    const { name, index, hooks, mounts, scheduler, random, now } = this.#options;
     const address = ++this.#addresses;
     const worker: PodWorker = new PodWorker({
       pod,
@@ -160,7 +167,7 @@ export class Kubelet {
       ip: `10.244.${index}.${1 + (address % 250)}`,
       scheduler,
       random,
-      now: () => server.now(),
+      now,
       hooks,
       obstacle: (of) => mounts.obstacle(of, name),
       disks: (of) => mounts.disks(of, name, this.#boots),
@@ -170,7 +177,7 @@ export class Kubelet {
     });
     this.#workers.set(key, worker);
     const before = this.#remembered.get(pod.metadata.uid);
-    if (before) worker.inherit(before, server.now());
+    if (before) worker.inherit(before, now());
     this.#remembered.delete(pod.metadata.uid);
     this.#report(key);
   }
@@ -191,7 +198,7 @@ export class Kubelet {
     if (!worker || !this.isHeard) return;
     this.#hand.changeStatus(pods, key, (pod) =>
       pod.metadata.uid === worker.pod.metadata.uid
-        ? podStatus(pod, worker.facts, this.#options.server.now())
+        ? podStatus(pod, worker.facts, this.#options.now())
         : undefined,
     );
   }

@@ -10,7 +10,7 @@ type Files = Readonly<Record<string, string>>;
 /** A kubelet syncs every Pod once in 60 to 90 s. */
 export const SYNC_MS = 90_000;
 /** It reports a change of a Pod before it has written the files: up to 0.2 s, as measured (docs/start.md). */
-const WRITES_AFTER_MS = 200;
+export const WRITES_AFTER_MS = 200;
 
 interface Synced {
   pod: KubeJson;
@@ -23,6 +23,8 @@ export class LateFiles {
   readonly #after: (ms: number, work: () => void) => void;
   /** By the UID of the Pod. */
   readonly #synced = new Map<string, Synced>();
+  /** A kubelet that has much to do takes longer than any that was measured. */
+  writesAfterMs = WRITES_AFTER_MS;
 
   constructor(
     read: (pod: KubeJson, volume: string) => Files,
@@ -42,7 +44,7 @@ export class LateFiles {
     // What it is to write it has seen by now, also should it be cut off before it does.
     const { volumes = [] } = pod["spec"] as { volumes?: { name: string }[] };
     const files = volumes.map(({ name }) => [name, this.#read(pod, name)] as const);
-    this.#after(WRITES_AFTER_MS, () => {
+    this.#after(this.writesAfterMs, () => {
       if (known.pod === pod) for (const [name, found] of files) this.#keep(known, name, found);
     });
   }

@@ -5,8 +5,9 @@
 import { Hand, Later, type Surround } from "../controllers.ts";
 import { pods } from "../kinds/pod.ts";
 import { nodes } from "../kinds/simple.ts";
-import { items, json, type Json, type KubeJson } from "../object.ts";
+import { items, json, timestamp, type Json, type KubeJson } from "../object.ts";
 import { conditionOf, withCondition } from "./conditions.ts";
+import type { ModelNodeClocks } from "./node-clocks.ts";
 import { nodeOf } from "./placing.ts";
 import { hasTaint, NOT_READY, OUT_OF_SERVICE, staysMs, taints, UNREACHABLE } from "./taints.ts";
 
@@ -15,6 +16,7 @@ export interface LifecycleOptions extends Surround {
   readonly isHeard: (node: string) => boolean;
   /** After how long of silence a node counts as lost. */
   readonly graceMs?: number;
+  readonly clocks: ModelNodeClocks;
 }
 
 const GRACE_MS = 40_000;
@@ -53,6 +55,19 @@ export class NodeLifecycle {
 
   readonly #silent = new Map<string, number>();
 
+  /** What a kubelet says from time to time, by its own clock, and sends at once. */
+  beat(name: string): void {
+    if (!this.#options.isHeard(name)) return;
+    const lastHeartbeatTime = timestamp(this.#options.clocks.now(name));
+    this.#hand.changeStatus(nodes, name, (node) => {
+      const conditions = items(json(node["status"])["conditions"]);
+      const ready = conditionOf(conditions, "Ready");
+      if (ready?.["status"] !== "True") return undefined;
+      const told = conditions.map((one) => (one === ready ? { ...one, lastHeartbeatTime } : one));
+      return { ...json(node["status"]), conditions: told };
+    });
+  }
+
   #tell(name: string, status: "True" | "Unknown"): void {
     const now = this.#options.server.surroundings.now();
     const lost = status === "Unknown";
@@ -64,12 +79,14 @@ export class NodeLifecycle {
           message: "Kubelet stopped posting node status.",
         }
       : { type: "Ready", status, reason: "KubeletReady", message: "kubelet is posting ready status" };
-    const { lastProbeTime: _, ...condition } = withCondition([], ready, now)[0] ?? {};
+    const { clocks } = this.#options;
+    const told = lost ? now : timestamp(clocks.now(name));
+    const { lastProbeTime: _, ...condition } = withCondition([], ready, told)[0] ?? {};
     this.#hand.changeStatus(nodes, name, (node) => {
       const known = conditionOf(json(node["status"])["conditions"], "Ready");
       if (known?.["status"] === status) return undefined;
       const others = items(json(node["status"])["conditions"]).filter(({ type }) => type !== "Ready");
-      return { ...json(node["status"]), conditions: [...others, { ...condition, lastHeartbeatTime: now }] };
+      return { ...json(node["status"]), conditions: [...others, { ...condition, lastHeartbeatTime: told }] };
     });
     this.#hand.change(nodes, name, (node) => {
       const others = taints(node).filter(({ key }) => key !== UNREACHABLE && key !== NOT_READY);

@@ -13,6 +13,7 @@ import type { Hooks } from "./hooks.ts";
 import { Kubelet } from "./kubelet.ts";
 import { NodeLifecycle } from "./lifecycle.ts";
 import { Mounts } from "./mounts.ts";
+import { ModelNodeClocks } from "./node-clocks.ts";
 import { nodeOf } from "./placing.ts";
 import { PodScheduler } from "./pod-scheduler.ts";
 import { OUT_OF_SERVICE, taints } from "./taints.ts";
@@ -26,10 +27,13 @@ export interface NodesOptions extends Surround {
   readonly graceMs?: number;
 }
 
+/** As often as nodes tell of themselves whose kubelets are set to notice a loss that soon. */
+const HEARTBEAT_MS = 10_000;
 const DEFAULT_CLASS = { "storageclass.kubernetes.io/is-default-class": "true" };
 
 export class ModelNodes {
   readonly volumes: VolumeController;
+  readonly clocks: ModelNodeClocks;
   readonly #options: NodesOptions;
   readonly #hand: Hand;
   readonly #kubelets = new Map<string, Kubelet>();
@@ -41,9 +45,12 @@ export class ModelNodes {
     const { server, hooks, graceMs } = options;
     this.#hand = new Hand(server, "cluster");
     this.#mounts = new Mounts(server);
+    this.clocks = new ModelNodeClocks(() => server.now());
+    this.clocks.onSet = () => this.#beginHeartbeats();
     this.volumes = new VolumeController(options, (disk) => hooks.onDiskGone?.(disk));
     this.#lifecycle = new NodeLifecycle({
       ...options,
+      clocks: this.clocks,
       isHeard: (name) => this.#kubelets.get(name)?.isHeard ?? false,
       ...(graceMs !== undefined && { graceMs }),
     });
@@ -53,6 +60,24 @@ export class ModelNodes {
     this.#storageClasses();
     for (const name of options.nodes) this.add(name);
     new PodScheduler(options);
+  }
+
+  #beats = false;
+
+  /** Where all clocks agree nobody learns anything from them: those runs are spared the events. */
+  #beginHeartbeats(): void {
+    if (this.#beats) return;
+    this.#beats = true;
+    const beat = () => {
+      for (const name of this.#kubelets.keys()) this.#lifecycle.beat(name);
+      this.#options.scheduler.after(HEARTBEAT_MS, beat);
+    };
+    beat();
+  }
+
+  /** From then on kubelets report a change of a Pod this long before they write its files. */
+  writeFilesAfter(ms?: number): void {
+    for (const kubelet of this.#kubelets.values()) kubelet.writeFilesAfter(ms);
   }
 
   /** `standard` follows its Pod to any node, `local` does not; `fixed` cannot grow. */
@@ -90,6 +115,7 @@ export class ModelNodes {
         name,
         index,
         mounts: this.#mounts,
+        now: () => this.clocks.now(name),
       }),
     );
     this.#hand.create(nodes, { metadata: { name, labels } });

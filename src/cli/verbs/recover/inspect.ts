@@ -1,8 +1,10 @@
-/** `quorate recover inspect`: what data directories of stopped members hold, and which of them knows most. */
+/** `quorate recover inspect`: what data directories of stopped members hold, and which of them has the newest log. */
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { newest } from "../../../recovery/compare.ts";
+import { startedAlone } from "../../../recovery/alone.ts";
 import { inspectDirectory } from "../../../recovery/directory.ts";
+import { recoveriesOn } from "../../../recovery/places.ts";
 import { summaryOf, writeSummary } from "../../../recovery/summary.ts";
 import { systemDisk } from "../../../seams/disk.ts";
 import { CommandError, EXIT } from "../../exit.ts";
@@ -16,7 +18,7 @@ export const verb = plainVerb(
     name: "recover inspect",
     summary: "show cluster, member, term, index and revision of etcd data directories",
     about:
-      "Reads the write-ahead log, the raft snapshots and the database as etcd would at its start, and changes nothing. Use it on stopped members: of a running one it may miss what is being written. Of several directories of one cluster it says which log knows most, by the term and then the index of its last entry.",
+      "Reads the write-ahead log, the raft snapshots and the database as etcd would at its start, and changes nothing. Use it on stopped members: of a running one it may miss what is being written. Of several directories of one cluster it says which log is the newest, by the term and then the index of its last entry.",
     arguments: [
       {
         name: "directory",
@@ -39,8 +41,11 @@ export const verb = plainVerb(
     },
     groups: ["output"],
     examples: [
-      { does: "Whose data is it, and how far does it reach?", line: "recover inspect /var/lib/etcd" },
-      { does: "Which of three knows most?", line: "recover inspect ./node-1 ./node-2 ./node-3" },
+      {
+        does: "Which cluster and member wrote the data, and up to which revision?",
+        line: "recover inspect /var/lib/etcd",
+      },
+      { does: "Which of three has the newest log?", line: "recover inspect ./node-1 ./node-2 ./node-3" },
     ],
     exitCodes: [{ code: EXIT.failed, meaning: "etcd could not start from at least one of the directories" }],
   },
@@ -55,8 +60,12 @@ export const verb = plainVerb(
       const [only = "", more] = args.directory;
       if (more !== undefined) throw new UsageError("--result-file takes the summary of one directory");
       const wal = walDir === undefined ? undefined : path.resolve(io.cwd, walDir);
-      const facts = await inspectDirectory(systemDisk, path.resolve(io.cwd, only), wal);
-      await writeFile(path.resolve(io.cwd, resultFile), writeSummary(summaryOf(facts)));
+      const directory = path.resolve(io.cwd, only);
+      const facts = await inspectDirectory(systemDisk, directory, wal);
+      const volume = path.dirname(directory);
+      const alone = await startedAlone(systemDisk, recoveriesOn(volume));
+      const summary = summaryOf(facts, alone && path.relative(volume, alone));
+      await writeFile(path.resolve(io.cwd, resultFile), writeSummary(summary));
       return EXIT.done;
     }
     const all: InspectedDirectory[] = [];

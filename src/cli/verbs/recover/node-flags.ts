@@ -22,7 +22,7 @@ export const FLAGS = {
   "etcd-version": {
     kind: "text",
     value: "version",
-    help: "etcd that the data is started with; needed for data of 3.5 and older, which does not tell",
+    help: "etcd that the data is started with; needed for data of 3.5 and older, which does not record it",
   },
   to: {
     kind: "text",
@@ -78,7 +78,7 @@ export function versionFor(asked: string | undefined, wrote: string | undefined)
   const good = wrote === undefined ? undefined : releaseOf(minorOf(wrote))?.knownGood;
   if (good === undefined)
     throw new UsageError(
-      "the data does not tell which etcd wrote it, as that of 3.5 and older: name its version with --etcd-version, like 3.5.35",
+      "the data does not record which etcd wrote it, since etcd 3.5 and older do not: name the version with --etcd-version, like 3.5.35",
     );
   return good;
 }
@@ -101,7 +101,7 @@ export function servingOf(
     );
   if (!isSecure && (ca !== undefined || !isLoopback(clientURL)))
     throw new UsageError(
-      `without TLS anybody who reaches ${clientURL} could read and write everything: use https with certificates, or http on 127.0.0.1`,
+      `without TLS every client that reaches ${clientURL} could read and write everything: use https with certificates, or http on 127.0.0.1`,
     );
   const tls: ServingTLS | undefined = cert !== undefined && key !== undefined ? { cert, key, ca } : undefined;
   const metricsURL = urlOf("listen-metrics", flags["listen-metrics"] ?? "http://127.0.0.1:2381");

@@ -1,7 +1,7 @@
 /** What `quorate recover node` makes sure of before it does anything: no etcd runs on the data, and new data is apart from the old. */
 import { realpath } from "node:fs/promises";
 import path from "node:path";
-import { isNodeWorkDir } from "../../../recovery/places.ts";
+import { startedAlone } from "../../../recovery/alone.ts";
 import type { Disk } from "../../../seams/disk.ts";
 import { openedBy } from "../../../seams/open-files.ts";
 import { commandOf } from "../../called.ts";
@@ -39,14 +39,12 @@ export function assertSamePlan(
 
 /** Its data was started alone: with its siblings it would serve what it held before, beside what was written since. */
 export async function assertNeverAlone(disk: Disk, workBase: string): Promise<void> {
-  for (const name of await disk.list(workBase)) {
-    const data = path.join(workBase, name, "data");
-    if (isNodeWorkDir(name) && (await disk.stat(data)))
-      throw new CommandError(
-        EXIT.conflict,
-        `this member was started alone before, and ${data} may hold writes that its siblings never had: start that one again, or delete it if it is not wanted. Nothing was done`,
-      );
-  }
+  const data = await startedAlone(disk, workBase);
+  if (data !== undefined)
+    throw new CommandError(
+      EXIT.conflict,
+      `this member was started alone before, and ${data} may hold writes that its siblings never had: start that one again, or delete it if it is not wanted. Nothing was done`,
+    );
 }
 
 /** `source`: the member's data directory, or the snapshot. */

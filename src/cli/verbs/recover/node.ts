@@ -98,7 +98,7 @@ function planOf(found: NodeFound, given: string, asked: string | undefined): Nod
       );
     case "several":
       throw new UsageError(
-        `there are several members below ${given}: name one of ${found.directories.join(", ")}. Which one knows most: recover inspect`,
+        `there are several members below ${given}: name one of ${found.directories.join(", ")}. Which one has the newest log: recover inspect`,
       );
     case "snapshot":
       return snapshotPlan(found.snapshot, versionFor(asked, found.snapshot.version));

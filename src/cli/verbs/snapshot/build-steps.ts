@@ -60,7 +60,7 @@ export const replay = snapshotVerb(
     name: "snapshot build-replay",
     summary: "replay recorded changes into a scratch etcd, and save the result",
     about:
-      "The operator runs it beside the scratch etcd. It waits until etcd answers, replays the changes up to the point that `build-fetch` has found, and saves an ordinary snapshot into the folder. What an earlier run with the same --id has finished is found.",
+      "The operator runs it beside the scratch etcd. It waits until etcd answers, replays the changes up to the point that `build-fetch` has found, and saves an ordinary snapshot into the folder. If an earlier run with the same --id finished, its result is reused.",
     arguments: [FOLDER],
     flags: { ...STEP_FLAGS, id: RESULT_FLAGS.id, ...ENCODING_FLAGS, ...KEY_FLAGS, ...STORE_FLAGS },
     examples: [

@@ -4,7 +4,8 @@ import os from "node:os";
 import path from "node:path";
 import { EtcdutlError } from "../../../etcd/etcdutl.ts";
 import { ensureEtcd } from "../../../etcd/install/ensure.ts";
-import { exactVersion, findPin, minorOf } from "../../../etcd/versions.ts";
+import { minorOf } from "../../../core/version/version.ts";
+import { exactVersion, findPin } from "../../../etcd/versions.ts";
 import { systemDisk } from "../../../seams/disk.ts";
 import { systemProcesses } from "../../../seams/processes.ts";
 import { listSnapshots } from "../../../snapshot/catalog.ts";
@@ -104,7 +105,7 @@ export const verb = snapshotVerb(
       const clusterId = flags["cluster-id"]?.toLowerCase() ?? (await onlyCluster(store, io));
       const find = () => findPoint({ store, clusterId, target, ...decryption, signal });
       const point = await (flags["result-file"] === undefined ? find() : definitely(find));
-      tellPoint(point, io);
+      reportPoint(point, io);
       const etcd = await installed(point, flags["etcd-version"], io);
       const parent = path.resolve(io.cwd, flags["scratch-dir"] ?? os.tmpdir());
       const directory = await scratchIn(
@@ -134,7 +135,7 @@ export const verb = snapshotVerb(
               compression: flags.compress ? "zstd" : "none",
               key: flags.encrypt ? decryption.key : undefined,
             },
-            progress: (event) => tell(event, progress, io),
+            progress: (event) => report(event, progress, io),
           }),
         );
         const uri = `${to.store.uri}${to.name.slice(0, to.name.lastIndexOf("/") + 1)}${manifest.object}`;
@@ -204,7 +205,7 @@ async function installed(point: Point, given: string | undefined, io: CliIo) {
   });
 }
 
-function tellPoint({ revision, base, segments, away }: Point, io: CliIo): void {
+function reportPoint({ revision, base, segments, away }: Point, io: CliIo): void {
   io.stderr.write(
     `Building revision ${revision} from ${base.name} (revision ${base.manifest.revision}) and ${segments.length} segments of the change log\n`,
   );
@@ -214,7 +215,7 @@ function tellPoint({ revision, base, segments, away }: Point, io: CliIo): void {
     );
 }
 
-function tell(event: BuildProgress, progress: Progress, io: CliIo): void {
+function report(event: BuildProgress, progress: Progress, io: CliIo): void {
   if (event.kind === "reading") progress.update(event.done, event.of);
   else if (event.kind === "saving") progress.update(event.done);
   else if (event.kind === "restoring") {

@@ -1,9 +1,10 @@
 /** `quorate snapshot delete`: deletes the objects of one snapshot from a store, by the ID that it was taken with. */
 import { ChangeLogError } from "../../../snapshot/changes/errors.ts";
 import { obsoleteChanges } from "../../../snapshot/changes/retain.ts";
-import { findOwn } from "../../../snapshot/own.ts";
+import { leftoversOf } from "../../../snapshot/leftovers.ts";
+import { findOwn, isOwn } from "../../../snapshot/own.ts";
 import { manifestName } from "../../../snapshot/manifest.ts";
-import { confirm } from "../../confirm.ts";
+import { confirm } from "../../act/confirm.ts";
 import { isStoreError, type Store } from "../../../snapshot/store/store.ts";
 import { UsageError, type CliIo } from "../../io.ts";
 import { FOLDER, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
@@ -14,7 +15,7 @@ export const verb = snapshotVerb(
     name: "snapshot delete",
     summary: "delete what was saved with an --id, from a store",
     about:
-      "Deletes every object directly in the folder whose name begins with the ID that `snapshot save --id` was given, and its manifest. Of a change log in the folder, what lies before the oldest snapshot that is left goes too. Nothing else is touched. Deleting what is gone already succeeds.",
+      "Deletes every object directly in the folder whose name begins with the ID that `snapshot save --id` was given, its manifest, and what killed attempts with this ID left. Of a change log in the folder, what lies before the oldest snapshot that is left goes too. Nothing else is touched. Deleting what is gone already succeeds.",
     arguments: [FOLDER],
     flags: { ...RESULT_FLAGS, ...STORE_FLAGS },
     groups: ["confirm"],
@@ -31,15 +32,21 @@ export const verb = snapshotVerb(
       const id = requireId(flags.id, args.folder);
       const { store } = await locationOf(args.folder, flags, io, { folder: true });
       const own = await findOwn(store, id, io.signal);
+      const leftovers = await leftoversOf(store, "", ({ of }) => isOwn(of, id), io.signal);
+      const all = [...own, ...leftovers].map(({ name }) => name);
       // Where the result is read by a program, nobody can be asked.
-      if (flags["result-file"] === undefined && own.length > 0)
+      if (flags["result-file"] === undefined && all.length > 0)
         await confirm(io, flags, {
-          change: `Delete ${own.map(({ name }) => name).join(", ")} in ${store.uri}`,
+          change: `Delete ${all.join(", ")} in ${store.uri}`,
           risk: "it cannot be brought back",
         });
       for (const { name } of own) {
         await store.delete(name, io.signal);
         await store.delete(manifestName(name), io.signal);
+        io.stderr.write(`Deleted ${store.uri}${name}\n`);
+      }
+      for (const { name } of leftovers) {
+        await store.delete(name, io.signal);
         io.stderr.write(`Deleted ${store.uri}${name}\n`);
       }
       await deleteObsolete(store, io);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createSecureServer } from "node:http2";
+import { createSecureServer, createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
@@ -49,6 +49,7 @@ test("certificates that were renewed, by another CA too, are used once they are 
     key: file("key"),
     user: undefined,
     password: undefined,
+    "password-file": undefined,
     local: false,
     dir: undefined,
     name: undefined,
@@ -68,4 +69,69 @@ test("certificates that were renewed, by another CA too, are used once they are 
   await refresh();
   await assert.rejects(ask());
   assert.ok(asked > 0);
+});
+
+test("a password in a file is read again, so that one that runs for long logs in with the present one", async (t) => {
+  const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-password-"));
+  const file = path.join(dir, "password");
+  const seen: string[] = [];
+  const server = createHttp2Server();
+  server.on("stream", (stream) => {
+    const chunks: Buffer[] = [];
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.on("end", () => {
+      seen.push(Buffer.concat(chunks).toString("latin1"));
+      stream.respond(
+        { ":status": 200, "content-type": "application/grpc", "grpc-status": "12" },
+        { endStream: true },
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  writeFileSync(file, "former \r\n");
+  const flags = {
+    endpoints: [`http://127.0.0.1:${port}`],
+    cacert: undefined,
+    cert: undefined,
+    key: undefined,
+    user: "backup",
+    password: undefined,
+    "password-file": "password",
+    local: false,
+    dir: undefined,
+    name: undefined,
+  };
+  const io = collectingIo({ cwd: dir, env: {} });
+  const { client, refresh, close } = await openEtcd(flags, io);
+  t.after(async () => {
+    await close();
+    await new Promise((resolve) => server.close(resolve));
+    rmSync(dir, { recursive: true, force: true });
+  });
+  await assert.rejects(openEtcd({ ...flags, user: undefined }, io), /--password-file needs --user/);
+  const ask = () => client.kv.range("a", { signal: AbortSignal.timeout(20_000) });
+  await assert.rejects(ask());
+  assert.ok(
+    seen.some((text) => text.includes("backup") && text.includes("\x07former ")),
+    `with its space and without the end of the line: ${seen.join()}`,
+  );
+  rmSync(file);
+  await refresh();
+  seen.length = 0;
+  await assert.rejects(ask());
+  assert.ok(
+    seen.some((text) => text.includes("former")),
+    "one that cannot be read changes nothing",
+  );
+  writeFileSync(file, "renewed\n");
+  await refresh();
+  seen.length = 0;
+  await assert.rejects(ask());
+  assert.ok(
+    seen.some((text) => text.includes("renewed")),
+    seen.join(),
+  );
+  const both = { ...flags, password: "one" };
+  await assert.rejects(openEtcd(both, collectingIo({ cwd: dir, env: {} })), /exclude each other/);
 });

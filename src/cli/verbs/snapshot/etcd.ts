@@ -7,6 +7,7 @@ import path from "node:path";
 import { EtcdClient } from "../../../etcd/client.ts";
 import { GrpcTransport } from "../../../etcd/grpc/transport.ts";
 import type { TlsCredentials } from "../../../etcd/types.ts";
+import { commandOf } from "../../called.ts";
 import { CommandError, EXIT } from "../../exit.ts";
 import type { Flags, ValuesOf } from "../../flag.ts";
 import { UsageError, type CliIo } from "../../io.ts";
@@ -26,6 +27,11 @@ export const ETCD_FLAGS = {
     value: "password",
     help: "password of --user; better in $ETCDCTL_PASSWORD, where the process list does not show it",
   },
+  "password-file": {
+    kind: "text",
+    value: "file",
+    help: "file with the password of --user; reread by `snapshot follow`, so the password can be changed",
+  },
   local: { kind: "switch", help: "a cluster on this machine" },
   dir: { kind: "text", value: "directory", help: "directory of a cluster on this machine; implies --local" },
   name: { kind: "text", value: "name", help: "name of a cluster on this machine; implies --local" },
@@ -36,7 +42,7 @@ type Settings = Readonly<Record<string, string | undefined>>;
 
 export interface OpenEtcd {
   readonly client: EtcdClient;
-  /** Reads the certificates again, which are renewed while a process runs for long; keeps the former ones if it cannot. */
+  /** Reads certificates and the password again, which are renewed while a process runs for long; keeps the former ones if it cannot. */
   readonly refresh: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -51,23 +57,24 @@ export async function openEtcd(flags: EtcdValues, io: CliIo): Promise<OpenEtcd> 
     throw isLocal
       ? new CommandError(
           EXIT.notFound,
-          "no member of the cluster is running; start it with: quorate local up",
+          `no member of the cluster is running; start it with: ${commandOf(io)} local up`,
         )
       : new UsageError("no endpoint: pass --endpoints, or --local for a cluster on this machine");
   const tls = await credentials(flags, settings, io);
   const endpoints = urls.map((url) => ({ url: normalized(url, tls !== undefined) }));
   const transport = new GrpcTransport({ clock: io.clock, ...(tls && { tls }) });
-  const login = loginOf(flags, settings);
+  let login = await loginOf(flags, settings, io);
   const client = new EtcdClient({
     transport,
     clock: io.clock,
     endpoints,
-    ...(login && { credentials: login }),
+    ...(login && { credentials: () => (login ? [login] : []) }),
   });
   const refresh = async () => {
     try {
       const read = await credentials(flags, settings, io);
       if (read) transport.setCredentials(read);
+      login = await loginOf(flags, settings, io);
     } catch {
       // They are being replaced, one after the other: the next time they are whole.
     }
@@ -99,6 +106,14 @@ function normalized(text: string, secure: boolean): string {
   return origin;
 }
 
+async function readOf(flag: string, file: string, io: CliIo): Promise<string> {
+  try {
+    return await readFile(path.resolve(io.cwd, file), "utf8");
+  } catch (error) {
+    throw new CommandError(EXIT.failed, `cannot read --${flag} ${file}: ${(error as Error).message}`);
+  }
+}
+
 async function credentials(
   flags: EtcdValues,
   settings: Settings,
@@ -106,12 +121,7 @@ async function credentials(
 ): Promise<TlsCredentials | undefined> {
   const read = async (flag: "cacert" | "cert" | "key", variable: string) => {
     const file = flags[flag] ?? (settings[variable] || undefined);
-    if (file === undefined) return undefined;
-    try {
-      return await readFile(path.resolve(io.cwd, file), "utf8");
-    } catch (error) {
-      throw new CommandError(EXIT.failed, `cannot read --${flag} ${file}: ${(error as Error).message}`);
-    }
+    return file === undefined ? undefined : await readOf(flag, file, io);
   };
   const ca = await read("cacert", "ETCDCTL_CACERT");
   const cert = await read("cert", "ETCDCTL_CERT");
@@ -122,13 +132,28 @@ async function credentials(
   return { ca, ...(cert !== undefined && key !== undefined && { cert, key }) };
 }
 
-function loginOf(flags: EtcdValues, settings: Settings): { user: string; password: string } | undefined {
+/** Spaces may be part of a password. */
+const withoutLineEnd = (text: string) => text.replace(/\r?\n$/, "");
+
+async function loginOf(
+  flags: EtcdValues,
+  settings: Settings,
+  io: CliIo,
+): Promise<{ user: string; password: string } | undefined> {
   const given = flags.user ?? settings["ETCDCTL_USER"];
+  const file = flags["password-file"];
+  if (file !== undefined && flags.password !== undefined)
+    throw new UsageError("--password and --password-file exclude each other");
+  if (!given && file !== undefined)
+    throw new UsageError("--password-file needs --user (or ETCDCTL_USER), whose password it has");
   if (!given) return undefined;
   const colon = given.indexOf(":");
-  const apart = flags.password ?? settings["ETCDCTL_PASSWORD"];
+  const inFile = file === undefined ? undefined : withoutLineEnd(await readOf("password-file", file, io));
+  const apart = inFile ?? flags.password ?? settings["ETCDCTL_PASSWORD"];
   if (colon < 0 && apart === undefined)
-    throw new UsageError("--user needs a password: set ETCDCTL_PASSWORD, or pass --user name:password");
+    throw new UsageError(
+      "--user needs a password: set ETCDCTL_PASSWORD, pass --password-file, or --user name:password",
+    );
   return colon < 0 || apart !== undefined
     ? { user: given, password: apart ?? "" }
     : { user: given.slice(0, colon), password: given.slice(colon + 1) };

@@ -9,9 +9,9 @@ import { UsageError, type CliIo } from "../../io.ts";
 import { ENCODING_FLAGS, encodingOf } from "./encoding.ts";
 import { ETCD_FLAGS, openEtcd } from "./etcd.ts";
 import { FOLDER, KEY_FLAGS, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
-import { FollowTeller, TELLING_FLAGS } from "./follow-teller.ts";
+import { FollowReporter, REPORT_FLAGS } from "./follow-reporter.ts";
 import { reporting, RESULT_FLAGS } from "./result-file.ts";
-import { tellSave, withProgress } from "./progress.ts";
+import { reportSave, withProgress } from "./progress.ts";
 
 const WHY: Readonly<Record<BaseReason, string>> = {
   none: "the folder has no snapshot with the present users and roles of the cluster",
@@ -40,7 +40,7 @@ export const verb = snapshotVerb(
         kind: "switch",
         help: "take no snapshot, but wait until another program has put one into the folder",
       },
-      ...TELLING_FLAGS,
+      ...REPORT_FLAGS,
       "result-file": RESULT_FLAGS["result-file"],
       ...ENCODING_FLAGS,
       ...KEY_FLAGS,
@@ -62,7 +62,7 @@ export const verb = snapshotVerb(
       if (flags.interval < 1000) throw new UsageError("--interval: use at least 1s");
       const encoding = await encodingOf(flags, io);
       const { store } = await locationOf(args.folder, flags, io, { folder: true });
-      await using teller = await FollowTeller.start(flags, io);
+      await using reporter = await FollowReporter.start(flags, io);
       const { client, refresh, close } = await openEtcd(flags, io);
       const shared = { client, store, ...encoding, clock: io.clock, random: io.random, signal: io.signal };
       try {
@@ -76,14 +76,14 @@ export const verb = snapshotVerb(
                   const manifest = await saveSnapshot({
                     ...shared,
                     name: "",
-                    progress: (event) => tellSave(event, progress, io),
+                    progress: (event) => reportSave(event, progress, io),
                   });
                   io.stderr.write(`Took ${store.uri}${manifest.object}, revision ${manifest.revision}\n`);
                 });
               },
           progress: (event) => {
-            tell(event, io);
-            teller.tell(event);
+            report(event, io);
+            reporter.report(event);
             if (event.kind === "retry") void refresh();
           },
         });
@@ -98,7 +98,7 @@ export const verb = snapshotVerb(
     }),
 );
 
-function tell(event: FollowEvent, io: CliIo): void {
+function report(event: FollowEvent, io: CliIo): void {
   const line = (text: string) => void io.stderr.write(`${text}\n`);
   if (event.kind === "start") {
     const { clusterId, after, base, resumed } = event.start;

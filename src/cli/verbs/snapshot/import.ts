@@ -26,7 +26,7 @@ export const verb = snapshotVerb(
       "cluster-id": {
         kind: "text",
         value: "id",
-        help: "etcd's ID of the cluster, in hexadecimal; prune goes by it (default: 0, unknown)",
+        help: "etcd's ID of the cluster, in hexadecimal; prune groups snapshots by it (default: 0, unknown)",
       },
       ...STORE_FLAGS,
     },

@@ -2,8 +2,11 @@
 import { listSnapshots } from "../../../snapshot/catalog.ts";
 import { listLogs } from "../../../snapshot/changes/log.ts";
 import { reachOf } from "../../../snapshot/changes/retain.ts";
+import { leftoversOf } from "../../../snapshot/leftovers.ts";
+import { commandOf } from "../../called.ts";
 import { formatted, tableWidthOf } from "../../output.ts";
 import { listLines, type ListedEntry } from "../../screen/snapshots.ts";
+import { bytes } from "../../screen/words.ts";
 import { FOLDER, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
 
 export const verb = snapshotVerb(
@@ -35,5 +38,9 @@ export const verb = snapshotVerb(
         flags.output,
       ),
     );
+    for (const { name, size } of await leftoversOf(store, "", () => true, io.signal))
+      io.stderr.write(
+        `${name} has ${bytes(size)} of a write that is under way or was killed; ${commandOf(io)} snapshot prune deletes it a day after its last byte\n`,
+      );
   },
 );

@@ -66,7 +66,7 @@ export async function withProgress<T>(
 }
 
 /** What the taking of a snapshot tells. */
-export function tellSave(event: SaveProgress, progress: Progress, io: CliIo): void {
+export function reportSave(event: SaveProgress, progress: Progress, io: CliIo): void {
   if (event.kind === "bytes") progress.update(event.done, event.of);
   else if (event.kind === "member")
     io.stderr.write(
@@ -74,5 +74,11 @@ export function tellSave(event: SaveProgress, progress: Progress, io: CliIo): vo
     );
   else if (event.kind === "no-hash")
     io.stderr.write(`The manifest will lack the hash of the keys: ${event.error.message}\n`);
+  else if (event.kind === "leftover")
+    io.stderr.write(
+      `Deleted ${event.leftover.name} (${bytes(event.leftover.size)}), which an attempt that was killed had left\n`,
+    );
+  else if (event.kind === "leftovers-stay")
+    io.stderr.write(`What an attempt that was killed had left stays there: ${event.error.message}\n`);
   else io.stderr.write(`${event.error.message}; continuing with ${event.endpoint}\n`);
 }

@@ -26,7 +26,7 @@ export const RESULT_FLAGS = {
     value: "text",
     help: "begin of the object's name, for this snapshot alone, so that a repeated command finds what an earlier one finished",
   },
-  "result-file": { kind: "text", value: "file", help: "write what became of it there, as one line of JSON" },
+  "result-file": { kind: "text", value: "file", help: "write the result there, as one line of JSON" },
 } as const satisfies Flags;
 
 /** Of names in a store, and never a part of another one's. */

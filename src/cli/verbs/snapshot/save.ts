@@ -1,4 +1,5 @@
 /** `quorate snapshot save`: takes a snapshot of any etcd into a store. */
+import type { ClusterLife } from "../../../core/snapshots/life.ts";
 import { isEtcdError } from "../../../etcd/errors.ts";
 import { NoMemberError } from "../../../snapshot/choose.ts";
 import type { Manifest } from "../../../snapshot/manifest.ts";
@@ -7,14 +8,14 @@ import { resultOf } from "../../../snapshot/result.ts";
 import { saveSnapshot } from "../../../snapshot/save.ts";
 import type { Location } from "../../../snapshot/location.ts";
 import { CommandError, EXIT } from "../../exit.ts";
-import type { CliIo } from "../../io.ts";
+import { UsageError, type CliIo } from "../../io.ts";
 import { formatted } from "../../output.ts";
 import { snapshotLines } from "../../screen/snapshots.ts";
 import { ETCD_FLAGS, openEtcd } from "./etcd.ts";
 import { ENCODING_FLAGS, encodingOf } from "./encoding.ts";
 import { FOLDER, KEY_FLAGS, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
 import type { Parsed, VerbData } from "../../verb-data.ts";
-import { tellSave, withProgress } from "./progress.ts";
+import { reportSave, withProgress } from "./progress.ts";
 import { reporting, requireId, RESULT_FLAGS } from "./result-file.ts";
 
 const data = {
@@ -34,6 +35,16 @@ const data = {
     "hash-kv": {
       kind: "switch",
       help: "record the hash of the keys for verify --restore; the member reads all of its data for it",
+    },
+    "cluster-token": {
+      kind: "text",
+      value: "text",
+      help: "the initial-cluster-token of the cluster, for the manifest: etcd does not tell it",
+    },
+    "cluster-life": {
+      kind: "number",
+      value: "n",
+      help: "how often the cluster has begun, after restores in place and recoveries, for the manifest",
     },
     ...RESULT_FLAGS,
     ...KEY_FLAGS,
@@ -76,6 +87,14 @@ async function finished({ store }: Location, id: string, io: CliIo): Promise<Man
   return done?.manifest;
 }
 
+function lifeOf(flags: Parsed<typeof data>["flags"]): ClusterLife | undefined {
+  const { "cluster-token": token, "cluster-life": life } = flags;
+  if (token === undefined && life === undefined) return undefined;
+  if (token === undefined || life === undefined)
+    throw new UsageError("--cluster-token and --cluster-life go together");
+  return { token, life };
+}
+
 async function save({ flags }: Parsed<typeof data>, { store, name }: Location, io: CliIo): Promise<Manifest> {
   const encoding = await encodingOf(flags, io);
   const { client, close } = await openEtcd(flags, io);
@@ -90,11 +109,12 @@ async function save({ flags }: Parsed<typeof data>, { store, name }: Location, i
           name,
           id: flags.id,
           ...encoding,
+          life: lifeOf(flags),
           hashKv: flags["hash-kv"],
           clock: io.clock,
           random: io.random,
           signal: io.signal,
-          progress: (event) => tellSave(event, progress, io),
+          progress: (event) => reportSave(event, progress, io),
         }),
     );
   } catch (error) {

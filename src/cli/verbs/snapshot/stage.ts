@@ -31,6 +31,7 @@ export const stage = plainVerb(
     arguments: [VOLUME],
     flags: {
       "etcd-version": { kind: "text", value: "version", help: "etcd that the cluster will run" },
+      "quota-bytes": { kind: "number", value: "bytes", help: "refuse a database that is larger" },
       "claim-dir": { kind: "text", value: "directory", help: "where the claim of source.pvc is mounted" },
       "store-ca-file": { kind: "text", value: "file", help: "CA certificates of the store" },
       "azure-credentials-dir": STORE_FLAGS["azure-credentials-dir"],
@@ -46,10 +47,11 @@ export const stage = plainVerb(
     const restore = recipeOf(io);
     const etcdVersion = flags["etcd-version"];
     if (etcdVersion === undefined) throw new UsageError("--etcd-version is missing");
-    await telling(io, async () => {
+    await withTerminationMessage(io, async () => {
       const facts = await stageSnapshot({
         restore: atClaim(restore, flags["claim-dir"]),
         etcdVersion,
+        quotaBytes: flags["quota-bytes"],
         volume: args.volume,
         files: { caFile: flags["store-ca-file"], credentialsDir: flags["azure-credentials-dir"] },
         context: { ...io, disk: systemDisk },
@@ -74,7 +76,7 @@ export const place = plainVerb(
     examples: [{ does: "As the operator calls it", line: "snapshot place /var/lib/etcd" }],
   },
   async ({ args }, io) => {
-    await telling(io, async () => {
+    await withTerminationMessage(io, async () => {
       const done = await placeRestored(args.volume, systemDisk);
       io.stdout.write(done === "placed" ? "Restored.\n" : "There is data already; it was left as it is.\n");
     });
@@ -105,7 +107,7 @@ function atClaim(restore: RestoreRecipe, directory: string | undefined): Restore
 }
 
 /** What went wrong is said to the kubelet too, which keeps it for the operator. */
-async function telling(io: CliIo, work: () => Promise<void>): Promise<void> {
+async function withTerminationMessage(io: CliIo, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test, type TestContext } from "node:test";
@@ -212,6 +212,39 @@ test("deleting by an ID takes its objects and manifests, whole or not, and nothi
     "s0.db",
     "s0.db.manifest.json",
   ]);
+});
+
+test("pruning names what it leaves and why, and deletes what a killed write left", async (t) => {
+  const dir = await folderWith(t, 1);
+  const [manifest, killed] = ["s0.db.manifest.json", ".s1.db.01234567.partial"].map((name) =>
+    path.join(dir, name),
+  );
+  assert.ok(manifest && killed);
+  const unknown = { ...(JSON.parse(readFileSync(manifest, "utf8")) as object), clusterId: "0" };
+  writeFileSync(manifest, JSON.stringify(unknown));
+  writeFileSync(killed, "x");
+  const io = collectingIo({ cwd: os.tmpdir() });
+  await verb.run(["ls", dir], io);
+  assert.match(io.err(), /^\.s1\.db\.01234567\.partial has 1 B of a write that is under way or was killed; /);
+  const args = ["prune", "--keep-last", "1", "--yes", dir];
+  const left = /^leave {3}s0\.db {2}\(its cluster is not known: it was imported without --cluster-id\)$/m;
+  assert.match(await run(...args), left);
+  assert.equal(readdirSync(dir).length, 3);
+  utimesSync(killed, 0, 0);
+  assert.match(
+    await run(...args),
+    /^delete {2}\.s1\.db\.01234567\.partial {2}\(1 B that a killed write left\)$/m,
+  );
+  assert.deepEqual(readdirSync(dir).toSorted(), ["s0.db", "s0.db.manifest.json"]);
+});
+
+test("deleting by an ID takes what its killed attempts left, and leaves that of others", async (t) => {
+  const dir = await folderWith(t, 0);
+  const left = (id: string) => `.${id}-20260101T000000Z-abcd.db.01234567.partial`;
+  for (const id of ["nightly-1", "nightly-1-2"]) writeFileSync(path.join(dir, left(id)), file);
+  await assert.rejects(run("delete", "--id", "nightly-1", `${dir}/`), { code: 6 });
+  await run("delete", "--id", "nightly-1", "--yes", `${dir}/`);
+  assert.deepEqual(readdirSync(dir), [left("nightly-1-2")]);
 });
 
 test("changes that cannot be deleted keep no snapshot from being deleted", async () => {

@@ -32,10 +32,18 @@ const CODES: Readonly<Record<string, readonly [StoreErrorKind, string]>> = {
     "no-place",
     "the container does not exist; create it, or check its name and the account",
   ],
-  BlobNotFound: ["not-found", "there is no such object; list what there is with quorate snapshot ls"],
+  BlobNotFound: ["not-found", "there is no such object; list what there is with `snapshot ls`"],
   BlobAlreadyExists: ["exists", "it exists already and is not overwritten; use another name"],
   ConditionNotMet: ["exists", "it exists already and is not overwritten; use another name"],
   UnauthorizedBlobOverwrite: ["exists", "it exists already and may not be overwritten; use another name"],
+  ContainerBeingDeleted: [
+    "no-place",
+    "the container is being deleted; use another one, or create it again in a while",
+  ],
+  ContainerDisabled: ["denied", "the container is disabled"],
+  LeaseIdMissing: ["denied", "another client holds a lease on the container or the object; release it"],
+  BlobImmutableDueToLegalHold: ["denied", "a legal hold keeps the object from being changed"],
+  BlockCountExceedsLimit: ["full", "the store takes no object of this size"],
   BlobImmutableDueToPolicy: ["denied", "a policy of the container keeps the object from being changed"],
   RequestBodyTooLarge: ["full", "the store takes no object of this size"],
 };
@@ -46,6 +54,8 @@ const STATUSES: Readonly<Record<number, readonly [StoreErrorKind, string]>> = {
   404: ["not-found", "there is no such object or container; check the name and the account"],
   409: ["exists", "it exists already and is not overwritten; use another name"],
   412: ["exists", "it exists already and is not overwritten; use another name"],
+  413: ["full", "the store takes no object of this size"],
+  507: ["full", "the store is full; delete snapshots with `snapshot prune`, or add space"],
 };
 
 export function storeError(doing: string, failure: AzureFailure): StoreError {

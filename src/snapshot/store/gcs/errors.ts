@@ -17,7 +17,25 @@ export class GcsFailure extends HttpFailure {
     super(status, typeof reason === "string" ? reason : "", message.trim());
     this.aboutBucket = aboutBucket;
   }
+
+  override get isTransient(): boolean {
+    return super.isTransient || ["rateLimitExceeded", "userRateLimitExceeded"].includes(this.code);
+  }
 }
+
+/** Answered with 403 or 412, whose usual reasons they are not. */
+const CODES: Readonly<Record<string, readonly [StoreErrorKind, string]>> = {
+  quotaExceeded: [
+    "full",
+    "a quota of the project is used up; delete snapshots with `snapshot prune`, or raise it",
+  ],
+  retentionPolicyNotMet: ["denied", "the bucket's retention policy keeps the object from being changed"],
+  objectUnderActiveHold: ["denied", "a hold keeps the object from being changed; release it"],
+  accountDisabled: ["denied", "the account is disabled; check the billing of the project"],
+  userProjectAccountProblem: ["denied", "the project is not in good standing; check its billing"],
+  rateLimitExceeded: ["unreachable", "the store refuses more requests for now; try again later"],
+  userRateLimitExceeded: ["unreachable", "the store refuses more requests for now; try again later"],
+};
 
 const STATUSES: Readonly<Record<number, readonly [StoreErrorKind, string]>> = {
   401: ["denied", "the token was refused; check the service account"],
@@ -25,8 +43,10 @@ const STATUSES: Readonly<Record<number, readonly [StoreErrorKind, string]>> = {
     "denied",
     "the service account lacks the right; give it the role Storage Object Admin on the bucket, or one that may create, read, list and delete objects",
   ],
-  404: ["not-found", "there is no such object or bucket; list what there is with quorate snapshot ls"],
+  404: ["not-found", "there is no such object or bucket; list what there is with `snapshot ls`"],
   412: ["exists", "it exists already and is not overwritten; use another name"],
+  413: ["full", "the store takes no object of this size"],
+  507: ["full", "the store is full; delete snapshots with `snapshot prune`, or add space"],
 };
 
 export function storeError(doing: string, failure: GcsFailure): StoreError {
@@ -35,6 +55,7 @@ export function storeError(doing: string, failure: GcsFailure): StoreError {
       ? ["no-place", "the bucket does not exist; create it, or check its name and the endpoint"]
       : undefined;
   const [kind, next] = noBucket ??
+    CODES[failure.code] ??
     STATUSES[failure.status] ?? [
       failure.isTransient ? "unreachable" : "failed",
       failure.isTransient ? "the store keeps failing; try again later" : "the store refused it",

@@ -79,7 +79,10 @@ async function putParts(first: Buffer, parts: Parts, options: GcsUpload): Promis
       hash.update(part.bytes);
       const answer = await sendPart(session, part, sent, options);
       sent += part.bytes.length;
-      if (answer === undefined && !part.last) continue;
+      if (answer === undefined && !part.last) {
+        parts.reuse(part.bytes);
+        continue;
+      }
       const md5 = hash.digest("base64");
       if (answer === undefined)
         throw new StoreError(

@@ -11,6 +11,8 @@ export interface StoreSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
+  /** Longest silence of the store before a request is tried again. */
+  readonly idleMs?: number | undefined;
 }
 
 /** One object of a store whose requests are a method, a name and a query. */
@@ -42,6 +44,7 @@ export interface ClientOptions<R, F extends HttpFailure> extends RetryOptions<F>
   readonly failure: (refused: Refused, request: R) => F;
   /** Statuses that are answers; successes unless told. */
   readonly isAnswer?: (status: number) => boolean;
+  readonly idleMs?: number | undefined;
   /** A failure in an answer that looks like a success. */
   readonly hidden?: (answer: HttpAnswer, request: R) => F | undefined;
 }
@@ -62,8 +65,8 @@ export class StoreClient<R extends Attempted, F extends HttpFailure> {
   /** One try, for uploads that take up where they were. */
   async once(request: R): Promise<HttpAnswer> {
     const { failure, isAnswer = isSuccess, hidden } = this.#options;
-    const { http, prepare } = await this.#open();
-    const answer = await http.whole(await prepare(request));
+    const { http, prepared } = await this.#prepare(request);
+    const answer = await http.whole(prepared);
     const { status, headers, body } = answer;
     if (!isAnswer(status)) throw failure({ status, headers, text: body.toString("utf8") }, request);
     const late = hidden?.(answer, request);
@@ -83,13 +86,19 @@ export class StoreClient<R extends Attempted, F extends HttpFailure> {
   }
 
   async #begin(request: R): Promise<HttpStream> {
-    const { http, prepare } = await this.#open();
-    const { status, headers, body } = await http.stream(await prepare(request));
+    const { http, prepared } = await this.#prepare(request);
+    const { status, headers, body } = await http.stream(prepared);
     if (isSuccess(status)) return { status, headers, body };
     let text = "";
     for await (const part of body as AsyncIterable<Buffer>)
       if (text.length < LONGEST_ERROR) text += part.toString("utf8");
     throw this.#options.failure({ status, headers, text }, request);
+  }
+
+  async #prepare(request: R): Promise<{ http: HttpClient; prepared: HttpRequest }> {
+    const { http, prepare } = await this.#open();
+    const { idleMs } = this.#options;
+    return { http, prepared: { ...(await prepare(request)), ...(idleMs !== undefined && { idleMs }) } };
   }
 
   #open(): Promise<Opened<R>> {

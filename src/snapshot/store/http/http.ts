@@ -31,6 +31,8 @@ export class NetworkError extends Error {
 }
 
 const IDLE_MS = 60_000;
+/** Of a body, handed to the socket at a time: all at once, TLS would keep a second copy of all of it. */
+const WRITE_BYTES = 256 * 1024;
 /** Errors and listings are small; objects are streamed. */
 const LARGEST_ANSWER = 16 * 1024 * 1024;
 
@@ -70,15 +72,26 @@ export class HttpClient {
       timeout: idleMs,
     };
     return await new Promise((resolve, reject) => {
+      let begun: http.IncomingMessage | undefined;
       const call = (secure ? https : http).request(options, (answer) => {
+        begun = answer;
         answer.on("error", () => undefined); // Whoever reads it sees it.
+        // Answered before all was sent: the rest is not wanted, and its bytes may be others by the time it would go.
+        answer.once("end", () => {
+          if (!call.writableFinished) call.destroy();
+        });
         resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer });
       });
-      call.on("timeout", () => call.destroy(new NetworkError(`no answer from ${url.host} for ${idleMs} ms`)));
+      call.on("timeout", () => {
+        const silence = new NetworkError(`no answer from ${url.host} for ${idleMs} ms`);
+        // Who reads an answer that has begun is told why it ends.
+        begun?.destroy(silence);
+        call.destroy(silence);
+      });
       call.on("error", (error: NodeJS.ErrnoException) =>
         reject(request.signal.aborted ? asError(request.signal.reason) : networkError(error, url.host)),
       );
-      call.end(request.body);
+      send(call, request.body);
     });
   }
 
@@ -105,6 +118,14 @@ export class HttpClient {
     this.#secure.destroy();
     this.#plain.destroy();
   }
+}
+
+function send(call: http.ClientRequest, body: Uint8Array | undefined, at = 0): void {
+  if (body === undefined || body.length - at <= WRITE_BYTES) call.end(body?.subarray(at));
+  else
+    call.write(body.subarray(at, at + WRITE_BYTES), (error) => {
+      if (!error) send(call, body, at + WRITE_BYTES);
+    });
 }
 
 export function networkError(error: unknown, host: string): NetworkError {

@@ -1,9 +1,13 @@
-/** A body in parts of one size, as stores take it. */
+/**
+ * A body in parts of one size, as stores take it. A part that was sent is given back and filled again: left to the
+ * collector, parts of 8 MB would pile up long before it came by.
+ */
 export const PART_BYTES = 8 * 1024 * 1024;
 
 /** One part is looked ahead, since the last may be short. */
 export class Parts {
   readonly #iterator: AsyncIterator<Uint8Array>;
+  readonly #free: Buffer[] = [];
   #rest: Uint8Array = new Uint8Array(0);
   #done = false;
 
@@ -12,7 +16,7 @@ export class Parts {
   }
 
   async next(): Promise<{ bytes: Buffer; last: boolean }> {
-    const bytes = Buffer.allocUnsafeSlow(PART_BYTES);
+    const bytes = this.#free.pop() ?? Buffer.allocUnsafeSlow(PART_BYTES);
     let filled = 0;
     while (filled < PART_BYTES) {
       if (this.#rest.length === 0) {
@@ -28,6 +32,11 @@ export class Parts {
       this.#rest = this.#rest.subarray(part.length);
     }
     return { bytes: bytes.subarray(0, filled), last: this.#done && this.#rest.length === 0 };
+  }
+
+  /** The store has this part, and nothing reads it any more. */
+  reuse(part: Buffer): void {
+    this.#free.push(Buffer.from(part.buffer, 0, PART_BYTES));
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 /** Reads an object as it comes. A connection that breaks is taken up where it broke, on the same version of the object. */
 import { isStoreError, StoreError, type Range } from "../store.ts";
-import type { HttpStream } from "./http.ts";
+import { NetworkError, type HttpStream } from "./http.ts";
 import { TRIES } from "./retry.ts";
 
 export interface Reading {
@@ -53,11 +53,15 @@ export async function* resumed(reading: Reading): AsyncGenerator<Uint8Array> {
     if (++failures >= TRIES)
       throw new StoreError(
         "interrupted",
-        `cannot ${doing}: the connection broke off at byte ${at}, ${TRIES} times; try again`,
+        `cannot ${doing}: the connection broke off at byte ${at}, ${TRIES} times${why(cause)}; try again`,
         { cause },
       );
     await reading.wait(failures, signal);
   }
+}
+
+function why(cause: unknown): string {
+  return cause instanceof NetworkError ? ` (${cause.message})` : "";
 }
 
 async function begin(

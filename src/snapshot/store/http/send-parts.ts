@@ -1,4 +1,4 @@
-/** Sends the parts of a body, a few of them on their way at a time, and none kept longer. */
+/** Sends the parts of a body, a few of them on their way at a time, in as many buffers and one more. */
 import { StoreError } from "../store.ts";
 import { PART_BYTES, type Parts } from "./parts.ts";
 
@@ -26,7 +26,9 @@ export async function sendParts(
           `cannot ${doing}: it is larger than ${most} parts of ${PART_BYTES} bytes`,
         );
       size += part.bytes.length;
-      const sending: Promise<void> = send(part.bytes, count)
+      const { bytes } = part;
+      const sending: Promise<void> = send(bytes, count)
+        .then(() => parts.reuse(bytes))
         .catch((error: unknown) => {
           failed ??= { error };
         })

@@ -31,17 +31,14 @@ const CODES: Readonly<Record<string, readonly [StoreErrorKind, string]>> = {
   InvalidToken: ["denied", "the session token is not valid; check AWS_SESSION_TOKEN"],
   RequestTimeTooSkewed: ["denied", "the clock of this machine is wrong by more than 15 minutes; set it"],
   NoSuchBucket: ["no-place", "the bucket does not exist; create it, or check its name and the endpoint"],
-  NoSuchKey: ["not-found", "there is no such object; list what there is with quorate snapshot ls"],
+  NoSuchKey: ["not-found", "there is no such object; list what there is with `snapshot ls`"],
   PreconditionFailed: ["exists", "it exists already and is not overwritten; use another name"],
   ConditionalRequestConflict: ["exists", "another writer is writing it at this moment; use another name"],
   QuotaExceeded: [
     "full",
-    "the bucket's quota is used up; delete snapshots with quorate snapshot prune, or raise it",
+    "the bucket's quota is used up; delete snapshots with `snapshot prune`, or raise it",
   ],
-  XMinioStorageFull: [
-    "full",
-    "the store is full; delete snapshots with quorate snapshot prune, or add space",
-  ],
+  XMinioStorageFull: ["full", "the store is full; delete snapshots with `snapshot prune`, or add space"],
   EntityTooLarge: ["full", "the store takes no object of this size"],
 };
 
@@ -50,7 +47,7 @@ const STATUSES: Readonly<Record<number, readonly [StoreErrorKind, string]>> = {
   403: ["denied", "access was denied; check the credentials and the policy of the bucket"],
   404: ["not-found", "there is no such object or bucket; check the name and the endpoint"],
   412: ["exists", "it exists already and is not overwritten; use another name"],
-  507: ["full", "the store is full; delete snapshots with quorate snapshot prune, or add space"],
+  507: ["full", "the store is full; delete snapshots with `snapshot prune`, or add space"],
 };
 
 /** In words, for what was tried: `write s3://bucket/a.db`. */

@@ -15,9 +15,12 @@ export interface Unsigned {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
-  /** SHA-256 of the body, in hexadecimal. */
+  /** SHA-256 of the body, in hexadecimal, or `UNSIGNED_PAYLOAD`. */
   readonly payloadHash: string;
 }
+
+/** In place of the hash: the body is not part of what is signed. */
+export const UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD";
 
 export const EMPTY_HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 

@@ -1,20 +1,17 @@
 /**
  * Writes one object: small ones in a single request, larger ones in parts, a few of them on their way at a time and
- * none kept longer. Every request carries the SHA-256 of its body, which the store checks. Nothing appears before the
- * last request, which is conditional on the name being free.
+ * none kept longer. Every request carries a sum of its body, which the store checks. Nothing appears before the last
+ * request, which is conditional on the name being free. One request for all of it would spare the store to join the
+ * parts, but after a cut it would begin again at the first byte, which nobody has any more.
  */
-import type { HttpAnswer } from "../http/http.ts";
 import type { Parts } from "../http/parts.ts";
 import { sendParts } from "../http/send-parts.ts";
-import { ifFree, requireSize, requireWhole, uploadBy, type ComparedUpload } from "../http/upload.ts";
-import { encodeXml, textOf } from "../http/xml.ts";
-import { StoreError } from "../store.ts";
-import type { S3Client } from "./client.ts";
+import { ifFree, requireSize, requireWhole, uploadBy } from "../http/upload.ts";
+import { encodeXml } from "../http/xml.ts";
 import { S3Failure, storeError } from "./errors.ts";
+import { begin, sendPart, type S3Upload, type SentPart, type Upload } from "./part.ts";
 
 const MOST_PARTS = 10_000;
-
-type S3Upload = ComparedUpload<S3Client>;
 
 export async function upload(body: AsyncIterable<Uint8Array>, options: S3Upload): Promise<void> {
   await uploadBy(body, {
@@ -63,33 +60,20 @@ async function putWhole(bytes: Uint8Array, options: S3Upload): Promise<void> {
 }
 
 async function putParts(first: Buffer, parts: Parts, options: S3Upload): Promise<void> {
-  const { client, key, doing, signal } = options;
-  const started = (await client.send({
-    method: "POST",
-    key,
-    query: { uploads: "" },
-    headers: { "content-type": "application/octet-stream", ...options.headers },
-    body: Buffer.alloc(0),
-    signal,
-    doing,
-  })) as HttpAnswer;
-  const uploadId = textOf(started.body.toString("utf8"), "UploadId");
-  if (uploadId === undefined)
-    throw new StoreError("failed", `cannot ${doing}: the store began an upload without naming it`);
+  const { client, key, doing } = options;
+  const upload = await begin(options);
   try {
-    const tags: string[] = [];
+    const sent: SentPart[] = [];
     const { size } = await sendParts(first, parts, { most: MOST_PARTS, doing }, async (bytes, number) => {
-      const query = { partNumber: String(number), uploadId };
-      const answer = await client.send({ method: "PUT", key, query, body: bytes, signal, doing });
-      tags[number - 1] = (answer as HttpAnswer).headers.etag ?? "";
+      sent[number - 1] = await sendPart(bytes, number, upload, options);
     });
-    await complete(tags, size, options, uploadId);
+    await complete(sent, size, options, upload);
   } catch (error) {
     // Parts that nobody completes cost money; a rule of the bucket's life cycle should end those that are left.
     const aborting = {
       method: "DELETE",
       key,
-      query: { uploadId },
+      query: { uploadId: upload.id },
       signal: new AbortController().signal,
       doing,
     } as const;
@@ -99,17 +83,18 @@ async function putParts(first: Buffer, parts: Parts, options: S3Upload): Promise
 }
 
 async function complete(
-  tags: readonly string[],
+  parts: readonly SentPart[],
   size: number,
   options: S3Upload,
-  uploadId: string,
+  { id }: Upload,
 ): Promise<void> {
-  const list = tags.map(
-    (tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${encodeXml(tag)}</ETag></Part>`,
+  const list = parts.map(
+    ({ etag, crc32 }, index) =>
+      `<Part><PartNumber>${index + 1}</PartNumber><ETag>${encodeXml(etag)}</ETag>${crc32 === undefined ? "" : `<ChecksumCRC32>${crc32}</ChecksumCRC32>`}</Part>`,
   );
   const request = {
     method: "POST",
-    query: { uploadId },
+    query: { uploadId: id },
     headers: { "content-type": "application/xml" },
     body: Buffer.from(`<CompleteMultipartUpload>${list.join("")}</CompleteMultipartUpload>`),
   } as const;

@@ -1,0 +1,107 @@
+/** A paused cluster at the command line: when the pause holds, and what becomes of what is asked for meanwhile. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Observation } from "../../core/observation.ts";
+import { edit, exited, healthy } from "../../core/testing/cluster.ts";
+import { silent, status, unquorate } from "../../core/testing/status.ts";
+import { command, demo, FakeTarget } from "../testing/fake-target.ts";
+
+/** A pause came after the cluster was made. */
+const pausedDemo = () => {
+  const object = demo();
+  return { ...object, spec: { ...object.spec, paused: true } };
+};
+
+const lost = (world: Observation): Observation =>
+  unquorate(["demo-2", "demo-3"].reduce((before, name) => exited(before, name, "killed"), world));
+
+const worlds: Readonly<Record<string, (world: Observation) => Observation>> = {
+  "is healthy": (world) => world,
+  "has lost quorum": lost,
+  "does not answer": silent,
+};
+
+/** The operator reports on `world` with the spec that is stored. */
+const seeing =
+  (world: (world: Observation) => Observation) =>
+  (target: FakeTarget): void => {
+    target.objects = target.objects.map((object) => {
+      const { generation = 0 } = object.metadata;
+      const next = status(
+        world(edit(healthy(), { paused: object.spec.paused, replicas: object.spec.replicas })),
+      );
+      return { ...object, status: { ...next, observedGeneration: generation } };
+    });
+  };
+
+describe("pause ends once the operator has seen it", () => {
+  for (const [name, world] of Object.entries(worlds))
+    test(`of a cluster that ${name}`, async () => {
+      const target = new FakeTarget();
+      target.operator = seeing(world);
+      const { code, out, err } = await command(target, "pause demo --yes");
+      assert.equal(code, 0, err);
+      assert.match(out, /demo is paused\. Resume it with/);
+      const manifest = JSON.stringify({ ...pausedDemo(), status: undefined });
+      assert.equal((await command(target, "apply -f - --yes", manifest)).code, 0);
+    });
+
+  test("of a hibernated cluster", async () => {
+    const target = new FakeTarget([demo({ replicas: 0 })]);
+    target.operator = seeing(silent);
+    assert.equal((await command(target, "pause demo --yes")).code, 0);
+  });
+
+  test("and not before", async () => {
+    const target = new FakeTarget();
+    target.operator = () => undefined;
+    assert.equal((await command(target, "pause demo --yes --timeout 5s")).code, 7);
+  });
+});
+
+describe("of a paused cluster", () => {
+  const paused = () => {
+    const target = new FakeTarget([pausedDemo()]);
+    target.operator = seeing((world) => world);
+    return target;
+  };
+
+  for (const line of ["scale demo 5", "upgrade demo 3.7 --yes", "hibernate demo --yes"])
+    test(`${line.split(" ", 1)[0]} records the wish, and says at once that it waits for the end of the pause`, async () => {
+      const target = paused();
+      const { code, err } = await command(target, line);
+      assert.equal(code, 1);
+      assert.match(err, /demo is paused: the change is recorded, .*kubectl etcd resume demo -n prod/);
+      assert.equal(target.writes.length, 1);
+    });
+
+  test("restart is recorded as an operation that waits", async () => {
+    const target = paused();
+    target.script = [{ phase: "Pending", reason: "Paused", message: "it waits" }];
+    const { code, err } = await command(target, "restart demo --yes");
+    assert.equal(code, 1);
+    assert.match(err, /demo is paused: operation demo-restart-[0-9a-f]{6} is recorded, .*resume demo/);
+    assert.equal(target.created.length, 1);
+  });
+
+  test("a fence is recorded and waits", async () => {
+    const { code, err } = await command(paused(), "member fence demo-2");
+    assert.equal(code, 1);
+    assert.match(err, /demo is paused: the fence of demo-2 is recorded/);
+  });
+
+  test("a restore, which the operator would reject, is refused before the question", async () => {
+    const target = paused();
+    const { code, err } = await command(target, "restore s3://backups/a.db demo", "n");
+    assert.equal(code, 1);
+    assert.match(err, /demo is paused, and an approval .* does not wait.*resume demo/);
+    assert.deepEqual(target.writes, []);
+  });
+});
+
+test("a hibernated cluster is upgraded once its spec is observed, for it is never Ready", async () => {
+  const target = new FakeTarget([demo({ replicas: 0 })]);
+  const { code, out } = await command(target, "upgrade demo 3.7 --yes");
+  assert.equal(code, 0);
+  assert.match(out, /demo runs etcd 3\.7\.3 when it wakes/);
+});

@@ -1,0 +1,2 @@
+/** Names of members, as parameters of messages have them. */
+export type Names = readonly string[];
