@@ -1,5 +1,5 @@
 /**
- * `npm run proof:planted [-- --list rules|operator|harm|clocks|operations|auth|data] [--bug text] [--file text] [--threads N] [--clean]`: plants one known
+ * `npm run proof:planted [-- --list rules|operator|harm|clocks|operations|auth|data] [--bug text] [--file text] [--threads N] [--limit seconds] [--clean]`: plants one known
  * fault after the other, in memory and never in the checkout, and runs the tools from the quickest on until one catches
  * it. Ends with a table of bugs and the tools that caught them. The unit tests beside the line are no such tool, since
  * they were written with it: a fault that only they catch is a gap like one that no tool catches: exit 1. A tool that
@@ -28,7 +28,6 @@ interface Tool {
   readonly beside?: boolean;
 }
 
-const TOOL_LIMIT_MS = 300_000;
 const PROPERTIES = ["src/core/decide.test.ts", "src/core/plan/walk.test.ts"];
 const TEST = ["--test", "--test-isolation=none", "--test-reporter=spec"];
 /** A test that failed, and has run until its own end; further ones may wait for what never comes. */
@@ -156,14 +155,14 @@ const counts = ({ caught }: Judged) => caught !== undefined && caught.tool.besid
 const isUnjudged = (judged: Judged) => !counts(judged) && judged.unended.length > 0;
 const verdict = (judged: Judged) => (counts(judged) ? "caught" : isUnjudged(judged) ? "UNKNOWN" : "MISSED");
 
-async function judge(bug: PlantedBug): Promise<Judged> {
+async function judge(bug: PlantedBug, limitMs: number): Promise<Judged> {
   const replaced = await plant(bug);
   let ms = 0;
   const unended: Tool[] = [];
   for (const tool of toolsFor(bug)) {
     const ended = await runTool({
       args: tool.args(bug.file),
-      limitMs: TOOL_LIMIT_MS,
+      limitMs,
       replaced,
       found: FAILED,
     });
@@ -173,7 +172,7 @@ async function judge(bug: PlantedBug): Promise<Judged> {
         `${bug.name}: ${tool.name} was ended from outside (${ended.interruptedBy}), so it is not known whether it catches this: run again with --bug`,
       );
     if (ended.code === undefined) {
-      say(`  ${tool.name} did not end within ${TOOL_LIMIT_MS / 1000} s`);
+      say(`  ${tool.name} did not end within ${limitMs / 1000} s`);
       unended.push(tool);
       continue;
     }
@@ -197,9 +196,9 @@ function row(judged: Judged): string {
   return `| ${cells.map((cell) => cell.replaceAll("|", "/")).join(" | ")} |`;
 }
 
-async function allClean(): Promise<boolean> {
+async function allClean(limitMs: number): Promise<boolean> {
   for (const tool of tools) {
-    const ended = await runTool({ args: tool.args("src/core/x"), limitMs: TOOL_LIMIT_MS, replaced: {} });
+    const ended = await runTool({ args: tool.args("src/core/x"), limitMs, replaced: {} });
     say(`${ended.code === 0 ? "clean " : "FAILS "} ${tool.name} (${seconds(ended.ms)})`);
     if (ended.code !== 0) return false;
   }
@@ -213,10 +212,12 @@ async function main(): Promise<number> {
       bug: { type: "string", default: "" },
       file: { type: "string", default: "" },
       threads: { type: "string", default: "2" },
+      limit: { type: "string", default: "300" },
       clean: { type: "boolean", default: false },
     },
   });
-  if (values.clean && !(await allClean())) return 1;
+  const limitMs = Number(values.limit) * 1000;
+  if (values.clean && !(await allClean(limitMs))) return 1;
   const began = systemClock.monotonic();
   const listed = values.list === undefined ? allPlanted : lists[values.list];
   if (!listed) throw new RangeError(`--list is one of ${Object.keys(lists).join(", ")}`);
@@ -225,7 +226,7 @@ async function main(): Promise<number> {
   let next = 0;
   const work = async () => {
     for (let bug = bugs[next++]; bug; bug = bugs[next++]) {
-      const result = await judge(bug);
+      const result = await judge(bug, limitMs);
       judged.push(result);
       say(`${verdict(result).padEnd(7)} ${seconds(result.ms).padStart(8)}  ${bug.name}`);
     }
