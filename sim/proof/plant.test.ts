@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { readCaughtBy } from "./caught-by.ts";
 import { equivalents } from "./equivalent.ts";
 import { allPlanted, plant } from "./plant.ts";
 
@@ -29,4 +30,10 @@ test("every mutant that is known to change nothing still has its line", () => {
     const text = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
     assert.ok(text.includes(at), `${file} has no line ${at}: take it off the list`);
   }
+});
+
+test("what is kept of who caught a fault names faults that exist", () => {
+  const names = new Set(allPlanted.map(({ name }) => name));
+  const gone = Object.keys(readCaughtBy()).filter((name) => !names.has(name));
+  assert.deepEqual(gone, [], "run npm run proof:planted -- --keep, or take them out");
 });

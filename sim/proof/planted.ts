@@ -1,10 +1,12 @@
 /**
- * `npm run proof:planted [-- --list rules|operator|harm|clocks|operations|auth|data] [--bug text] [--file text] [--threads N] [--limit seconds] [--clean]`: plants one known
- * fault after the other, in memory and never in the checkout, and runs the tools from the quickest on until one catches
- * it. Ends with a table of bugs and the tools that caught them. The unit tests beside the line are no such tool, since
- * they were written with it: a fault that only they catch is a gap like one that no tool catches: exit 1. A tool that
- * took too long says nothing, and a fault that no other caught then counts as not judged: exit 1 as well. One that was
- * ended from outside ends the run. `--clean`: first all tools without a fault.
+ * `npm run proof:planted [-- --list rules|operator|harm|clocks|operations|auth|data] [--bug text] [--file text]
+ * [--threads N] [--limit seconds] [--clean] [--keep]`: plants one known fault after the other, in memory and never in
+ * the checkout, and runs the tools until one catches it: first the one that caught it when that was last kept
+ * (caught-by.json), then from the quickest on. Ends with a table of bugs and the tools that caught them. The unit tests
+ * beside the line are no such tool, since they were written with it: a fault that only they catch is a gap like one that
+ * no tool catches: exit 1. A tool that took too long says nothing, and a fault that no other caught then counts as not
+ * judged: exit 1 as well. One that was ended from outside ends the run. `--clean`: first all tools without a fault.
+ * `--keep`: writes which tool caught which fault.
  */
 import { matchesGlob } from "node:path";
 import { globSync } from "node:fs";
@@ -12,6 +14,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/seams/clock.ts";
 import { denials } from "../operator/denial-schedule.ts";
+import { keepCaughtBy, readCaughtBy } from "./caught-by.ts";
 import { allPlanted, lists, plant } from "./plant.ts";
 import { situations, type PlantedBug } from "./planted-bugs.ts";
 import { root, runTool, type Ended } from "./run-tool.ts";
@@ -123,10 +126,13 @@ function testsAround(file: string): string[] {
     .toSorted();
 }
 
+const caughtBy = readCaughtBy();
+
 /** What is denied an operator only the operator's tools deny. */
-function toolsFor({ file, situation }: PlantedBug): Tool[] {
+function toolsFor({ name: bug, file, situation }: PlantedBug): Tool[] {
   const room = situation === undefined ? roomOf(file) : "operator";
-  const isFirst = ({ name }: Tool) => name === `situation ${situation}`;
+  const first = caughtBy[bug] ?? `situation ${situation}`;
+  const isFirst = ({ name }: Tool) => name === first;
   return tools
     .filter(({ rooms }) => rooms.includes(room))
     .toSorted((a, b) => Number(isFirst(b)) - Number(isFirst(a)));
@@ -214,6 +220,7 @@ async function main(): Promise<number> {
       threads: { type: "string", default: "2" },
       limit: { type: "string", default: "300" },
       clean: { type: "boolean", default: false },
+      keep: { type: "boolean", default: false },
     },
   });
   const limitMs = Number(values.limit) * 1000;
@@ -234,6 +241,15 @@ async function main(): Promise<number> {
   await Promise.all(Array.from({ length: Number(values.threads) }, work));
   say("\n| breaks | planted | caught by | what it said | time |\n|---|---|---|---|---:|");
   for (const one of judged.toSorted((a, b) => bugs.indexOf(a.bug) - bugs.indexOf(b.bug))) say(row(one));
+  if (values.keep) {
+    const found = judged.flatMap((one) =>
+      counts(one) && one.caught ? [[one.bug.name, one.caught.tool.name]] : [],
+    );
+    await keepCaughtBy(
+      Object.fromEntries(found),
+      allPlanted.map(({ name }) => name),
+    );
+  }
   const caught = judged.filter(counts).length;
   const time = seconds(systemClock.monotonic() - began);
   const unjudged = judged.filter(isUnjudged).length;
