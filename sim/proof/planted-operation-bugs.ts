@@ -51,7 +51,7 @@ export const plantedOperationBugs: readonly PlantedBug[] = [
     name: "leadership is moved again and again to who leads",
     breaks: "I8",
     file: "src/core/operations/move-leader.ts",
-    find: "if (target.isLeader) return succeeded(`${name} leads`);",
+    find: 'if (target.isLeader) return { succeed: ending("Leads", { member: name }) };',
     replace: "",
   },
   {

@@ -3,8 +3,8 @@
  * read to its end and checked. Only then is there a file, and only that file is ever restored.
  */
 import type { RestoreRecipe } from "../api/bootstrap.ts";
+import { sayAboveQuota } from "../core/messages/recovery-endings.ts";
 import { mebibytes } from "../core/messages/words.ts";
-import { tooLarge } from "../core/snapshots/too-large.ts";
 import { minorOf } from "../core/version/version.ts";
 import { freeBytes } from "../seams/disk.ts";
 import { findSnapshot, type Entry } from "./catalog.ts";
@@ -120,9 +120,9 @@ function requireVersion(wanted: string, written: string | undefined): void {
   );
 }
 
-function requireQuota({ quotaBytes = Infinity }: FetchOptions, size: number): void {
-  const why = tooLarge(size, quotaBytes);
-  if (why !== undefined) throw new RestoreError("quota", why);
+/** A database above its quota takes no write: no cluster that is any use would come of its snapshot. */
+function requireQuota({ quotaBytes: quota = Infinity }: FetchOptions, size: number): void {
+  if (size > quota) throw new RestoreError("quota", sayAboveQuota({ size, quota }));
 }
 
 /** The file, the database made from it, and etcd's log. */

@@ -4,6 +4,7 @@
  */
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import type { Decision } from "../action.ts";
+import { REPORT_CUT } from "../messages/operation-reports.ts";
 import { describeStep } from "../plan/plan.ts";
 import { raftLag, type MemberView, type View } from "../view.ts";
 
@@ -71,9 +72,7 @@ export function collectReport(view: View, decision: Decision, status: EtcdCluste
     })),
   };
   const text = redacted(whole);
-  return text.length <= LONGEST_REPORT
-    ? text
-    : redacted({ ...whole, members: [], truncated: "the members were left out: the report was too long" });
+  return text.length <= LONGEST_REPORT ? text : redacted({ ...whole, members: [], truncated: REPORT_CUT });
 }
 
 function describe(view: View, member: MemberView): object {

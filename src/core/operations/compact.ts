@@ -3,35 +3,28 @@
  * step is repeated. The compaction is physical: etcd answers when it has been applied. One that was made before counts
  * as done.
  */
+import { ending } from "../messages/operation-endings.ts";
+import { TASKS } from "../messages/operation-steps.ts";
 import { act } from "../steps/outcome.ts";
 import type { View } from "../view.ts";
-import { rejected, succeeded, type Handler } from "./handler.ts";
+import type { Handler } from "./handler.ts";
 import type { TaskOf } from "./task.ts";
 
 export const compact: Handler<TaskOf<"compact">> = {
   prepare(view, { revision, retain = 0 }) {
     const current = currentRevision(view);
     if (revision !== undefined && revision > current)
-      return rejected(
-        "RevisionInFuture",
-        `revision ${revision} does not exist yet; the current revision is ${current}`,
-      );
+      return { reject: ending("RevisionInFuture", { revision, current }) };
     const target = revision ?? current - retain;
     const compacted = knownCompaction(view);
     // A new cluster begins at revision 1, which has no history.
     if (target <= (revision === undefined ? Math.max(1, compacted) : 0))
-      return rejected(
-        "NothingToCompact",
-        `the current revision is ${current}, and ${retain} revisions are to be retained: nothing is left to compact`,
-      );
+      return { reject: ending("NothingToCompact", { current, retain }) };
     if (target <= compacted)
-      return rejected(
-        "RevisionCompacted",
-        `revision ${target} has already been compacted: the oldest revision is ${compacted}`,
-      );
+      return { reject: ending("RevisionCompacted", { revision: target, oldest: compacted }) };
     return {
       start: { revision: target },
-      what: `compact up to revision ${target}`,
+      what: TASKS.compact(target),
       class: "maintain",
     };
   },
@@ -39,7 +32,7 @@ export const compact: Handler<TaskOf<"compact">> = {
   advance(view, _task, { name, uid, status }) {
     const revision = status.revision ?? 0;
     if ((view.observation.etcd.compacted?.revision ?? 0) >= revision)
-      return succeeded(`the history up to revision ${revision} is compacted`);
+      return { succeed: ending("Compacted", { revision }) };
     return {
       next: act(
         "maintain",

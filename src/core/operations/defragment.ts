@@ -3,21 +3,13 @@
  * none joins, as the maintenance rule does it. A learner rejects it (H8).
  */
 import { mayDefragment } from "../assess/liveness.ts";
+import { ending } from "../messages/operation-endings.ts";
+import { DONE, TASKS } from "../messages/operation-steps.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
 import { act, hold } from "../steps/outcome.ts";
 import type { OperationFacts } from "../observation.ts";
-import { followersFirst, hasLeft, names, namesOf, type MemberView, type View } from "../view.ts";
-import { mebibytes } from "../messages/words.ts";
-import {
-  failed,
-  memberNamed,
-  rejected,
-  remaining,
-  succeeded,
-  unknownMember,
-  type Handler,
-  type Progress,
-} from "./handler.ts";
+import { followersFirst, hasLeft, namesOf, type MemberView, type View } from "../view.ts";
+import { memberNamed, remaining, unknownMember, type Handler, type Progress } from "./handler.ts";
 import type { TaskOf } from "./task.ts";
 
 export const defragment: Handler<TaskOf<"defragment">> = {
@@ -26,22 +18,13 @@ export const defragment: Handler<TaskOf<"defragment">> = {
     if (unknown) return unknown;
     const targets = view.staying.filter(({ name, isVoter }) => task.members?.includes(name) ?? isVoter);
     const learner = targets.find(({ isVoter }) => !isVoter);
-    if (learner)
-      return rejected("MemberIsLearner", `${learner.name} is a learner, which etcd cannot defragment`);
+    if (learner) return { reject: ending("LearnerNotDefragmented", { member: learner.name }) };
     const ill = task.members && targets.find(({ healthy }) => !healthy);
-    if (ill) return rejected("MemberNotHealthy", `${ill.name} is not healthy, so it is not defragmented`);
+    if (ill) return { reject: ending("UnhealthyNotDefragmented", { member: ill.name }) };
     const large = targets.find((member) => isTooLarge(member));
-    if (large)
-      return rejected(
-        "DatabaseTooLarge",
-        `the database of ${large.name} is so far above its quota that its defragmentation would outlast the liveness probe`,
-      );
-    const ordered = followersFirst(targets);
-    return {
-      start: { members: namesOf(ordered) },
-      what: `defragment ${names(ordered)}`,
-      class: "maintain",
-    };
+    if (large) return { reject: ending("TooLargeToDefragment", { member: large.name }) };
+    const members = namesOf(followersFirst(targets));
+    return { start: { members }, what: TASKS.defragment(members), class: "maintain" };
   },
 
   advance(view, _task, operation) {
@@ -76,17 +59,12 @@ export const defragment: Handler<TaskOf<"defragment">> = {
 function finished(view: View, { uid }: OperationFacts, name: string): Progress | undefined {
   const member = memberNamed(view, name);
   if (view.observation.etcd.defragmentedFor?.[name] === uid) {
-    const size = member?.answer.reachable ? `; its database file has ${mebibytes(member.answer.dbSize)}` : "";
-    return { done: { member: name, message: `defragmented ${name}${size}` } };
+    const size = member?.answer.reachable ? member.answer.dbSize : undefined;
+    return { done: { member: name, message: DONE.defragmented(name, size) } };
   }
-  if (!member)
-    return {
-      done: { member: name, message: `${name} is no longer a member: not defragmented`, failed: true },
-    };
+  if (!member) return { done: { member: name, message: DONE.notDefragmentedGone(name), failed: true } };
   if (isTooLarge(member))
-    return {
-      done: { member: name, message: `${name} has grown too large: not defragmented`, failed: true },
-    };
+    return { done: { member: name, message: DONE.notDefragmentedLarge(name), failed: true } };
   return undefined;
 }
 
@@ -94,10 +72,9 @@ function ended({ status }: OperationFacts): Progress {
   const { steps = [] } = status;
   const skipped = steps.flatMap(({ failed: not, member }) => (not && member !== undefined ? [member] : []));
   const count = (status.members?.length ?? 0) - skipped.length;
-  const done = `${count} ${count === 1 ? "member is" : "members are"} defragmented`;
   return skipped.length === 0
-    ? succeeded(done)
-    : failed("Incomplete", `${done}, and not ${skipped.join(", ")}`);
+    ? { succeed: ending("Defragmented", { count }) }
+    : { fail: ending("DefragmentedBut", { count, skipped }) };
 }
 
 /** It would outlast the patience of liveness (H12). */

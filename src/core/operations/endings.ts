@@ -3,7 +3,8 @@ import type { Outcome } from "../action.ts";
 import type { OperationFacts } from "../observation.ts";
 import { act } from "../steps/outcome.ts";
 import type { View } from "../view.ts";
-import type { Ending, Preparation } from "./handler.ts";
+import type { Ending } from "../messages/operation-endings.ts";
+import type { Preparation } from "./handler.ts";
 import { writeStatus } from "./status.ts";
 
 export function started(

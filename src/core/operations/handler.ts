@@ -4,16 +4,11 @@
  * so that it is the same after a crash at any point.
  */
 import type { Outcome, StepClass } from "../action.ts";
-import type { OperationReason } from "../messages/operation-reasons.ts";
+import { ending, type Ending } from "../messages/operation-endings.ts";
 import type { OperationFacts } from "../observation.ts";
-import type { MemberView, View } from "../view.ts";
+import { namesOf, type MemberView, type View } from "../view.ts";
 import type { OperationTask } from "./task.ts";
 import type { OperationStep, Settled } from "./status.ts";
-
-export interface Ending {
-  readonly reason: OperationReason;
-  readonly message: string;
-}
 
 export type Preparation =
   /** It cannot be done, or not now: nothing was changed. */
@@ -36,21 +31,6 @@ export interface Handler<Task extends OperationTask = OperationTask> {
   advance(view: View, task: Task, operation: OperationFacts): Progress;
 }
 
-export function rejected(reason: OperationReason, message: string): { readonly reject: Ending } {
-  return { reject: { reason, message } };
-}
-
-export function succeeded(
-  message: string,
-  reason: OperationReason = "Completed",
-): { readonly succeed: Ending } {
-  return { succeed: { reason, message } };
-}
-
-export function failed(reason: OperationReason, message: string): { readonly fail: Ending } {
-  return { fail: { reason, message } };
-}
-
 /** A member that stays; one on its way out is none that a task could act on. */
 export function memberNamed(view: View, name: string): MemberView | undefined {
   return view.staying.find((member) => member.name === name);
@@ -61,13 +41,10 @@ export function unknownMember(view: View, names: readonly string[]): Preparation
   const unknown = names.find((name) => !memberNamed(view, name));
   if (unknown === undefined) return undefined;
   const leaving = view.members.some(({ name }) => name === unknown);
-  const members = view.staying.map(({ name }) => name).join(", ");
-  return rejected(
-    "UnknownMember",
-    leaving
-      ? `${unknown} is being removed from this cluster`
-      : `${unknown} is not a member of this cluster; its members are ${members || "none so far"}`,
-  );
+  const reject = leaving
+    ? ending("MemberLeaves", { member: unknown })
+    : ending("MemberUnknown", { member: unknown, members: namesOf(view.staying) });
+  return { reject };
 }
 
 /** Members that were settled at the start and are not in the record of what was done. */

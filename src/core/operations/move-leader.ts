@@ -1,9 +1,10 @@
 /** moveLeader: leadership goes to a healthy voter, which is settled at the start: the default would name another one after it moved. */
 import { successor } from "../assess/successor.ts";
-import type { OperationReason } from "../messages/operation-reasons.ts";
+import { ending, type Ending } from "../messages/operation-endings.ts";
+import { TASKS } from "../messages/operation-steps.ts";
 import { act } from "../steps/outcome.ts";
 import type { MemberView } from "../view.ts";
-import { failed, memberNamed, rejected, succeeded, unknownMember, type Handler } from "./handler.ts";
+import { memberNamed, unknownMember, type Handler } from "./handler.ts";
 import type { TaskOf } from "./task.ts";
 
 export const moveLeader: Handler<TaskOf<"moveLeader">> = {
@@ -11,14 +12,13 @@ export const moveLeader: Handler<TaskOf<"moveLeader">> = {
     const unknown = unknownMember(view, to === undefined ? [] : [to]);
     if (unknown) return unknown;
     const target = to === undefined ? view.leader && successor(view, view.leader) : memberNamed(view, to);
-    if (!target)
-      return rejected("NoOtherVoter", "no other voting member is healthy, so leadership stays where it is");
+    if (!target) return { reject: ending("NoOtherVoter", {}) };
     const unfit = unfitness(target);
-    if (unfit && !target.isLeader) return rejected(...unfit);
-    if (target.isLeader) return succeeded(`${target.name} already leads`, "AlreadyLeader");
+    if (unfit && !target.isLeader) return { reject: unfit };
+    if (target.isLeader) return { succeed: ending("AlreadyLeads", { member: target.name }) };
     return {
       start: { members: [target.name] },
-      what: `move leadership to ${target.name}`,
+      what: TASKS.moveLeader(target.name),
       class: "maintain",
     };
   },
@@ -26,10 +26,10 @@ export const moveLeader: Handler<TaskOf<"moveLeader">> = {
   advance(view, _task, operation) {
     const [name = ""] = operation.status.members ?? [];
     const target = memberNamed(view, name);
-    if (!target?.entry) return failed("Incomplete", `${name} is no longer a member`);
-    if (target.isLeader) return succeeded(`${name} leads`);
+    if (!target?.entry) return { fail: ending("NextLeaderLeft", { member: name }) };
+    if (target.isLeader) return { succeed: ending("Leads", { member: name }) };
     const unfit = unfitness(target);
-    if (unfit) return failed(...unfit);
+    if (unfit) return { fail: unfit };
     return {
       next: act(
         "maintain",
@@ -41,14 +41,9 @@ export const moveLeader: Handler<TaskOf<"moveLeader">> = {
   },
 };
 
-function unfitness({
-  name,
-  isVoter,
-  healthy,
-  fenced,
-}: MemberView): readonly [OperationReason, string] | undefined {
-  if (!isVoter) return ["MemberIsLearner", `${name} is a learner, which cannot lead`];
-  if (!healthy) return ["MemberNotHealthy", `${name} is not healthy, so it cannot lead`];
-  if (fenced) return ["MemberFenced", `${name} is fenced, so it does not lead: unfence it first`];
+function unfitness({ name: member, isVoter, healthy, fenced }: MemberView): Ending | undefined {
+  if (!isVoter) return ending("LearnerCannotLead", { member });
+  if (!healthy) return ending("UnhealthyCannotLead", { member });
+  if (fenced) return ending("FencedDoesNotLead", { member });
   return undefined;
 }

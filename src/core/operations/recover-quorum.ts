@@ -3,27 +3,26 @@
  * before, without quorum, is done by the rule `recover`.
  */
 import type { RestoreSource } from "../../api/bootstrap.ts";
-import { failed, rejected, type Handler } from "./handler.ts";
+import { ending } from "../messages/operation-endings.ts";
+import { DONE, type KeptPlace } from "../messages/operation-steps.ts";
+import type { Handler } from "./handler.ts";
 import { rebuilding } from "./rebuild.ts";
 import type { TaskOf } from "./task.ts";
 
 export const recoverQuorum: Handler<TaskOf<"recoverQuorum">> = {
-  prepare: () => rejected("QuorumNotLost", "the cluster has quorum, so there is nothing to recover"),
+  prepare: () => ({ reject: ending("QuorumThere", {}) }),
 
   advance(view, _task, operation) {
     const { recovered } = view.observation.cluster.marks;
-    if (recovered?.operation !== operation.uid)
-      return failed("PlanChanged", "quorum has returned, so nothing was recovered and no data was changed");
+    if (recovered?.operation !== operation.uid) return { fail: ending("QuorumReturned", {}) };
     const { survivor = "", revision, restore, node } = recovered;
-    const place = placeOf(restore.source, node);
-    const kept = place === undefined ? "" : `; its snapshot is kept ${place}`;
-    const message = `recovered from the data of ${survivor}, which reached revision ${revision}${kept}`;
+    const message = DONE.recovered({ survivor, revision, kept: placeOf(restore.source, node) });
     return rebuilding(view, operation, { member: survivor, message });
   },
 };
 
 /** Where the snapshot lies that the cluster began anew from. */
-function placeOf({ pvc, file }: RestoreSource, node: string | undefined): string | undefined {
-  if (pvc) return `as ${pvc.path} on the claim ${pvc.claimName}`;
-  return file && `as ${file.path}${node === undefined ? "" : ` on ${node}`}`;
+function placeOf({ pvc, file }: RestoreSource, node: string | undefined): KeptPlace | undefined {
+  if (pvc) return { on: "claim", path: pvc.path, claim: pvc.claimName };
+  return file && { on: "machine", path: file.path, node };
 }

@@ -6,30 +6,24 @@
 import { joining, missingRole } from "../assess/size.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
 import { CAUSES } from "../messages/causes.ts";
+import { ending } from "../messages/operation-endings.ts";
+import { DONE, TASKS } from "../messages/operation-steps.ts";
 import { act, hold, update } from "../steps/outcome.ts";
 import { survivesRemoval } from "../quorum.ts";
 import { healthyVotersBut } from "../view.ts";
-import { memberNamed, rejected, succeeded, unknownMember, type Handler } from "./handler.ts";
+import { memberNamed, unknownMember, type Handler } from "./handler.ts";
 import type { TaskOf } from "./task.ts";
 
 export const replaceMember: Handler<TaskOf<"replaceMember">> = {
   prepare(view, { name }) {
     const member = memberNamed(view, name);
     const unknown = unknownMember(view, [name]);
-    if (unknown || !member) return unknown ?? rejected("UnknownMember", `${name} is not a member`);
-    if (member.outOfReach)
-      return rejected(
-        "MemberNotHealthy",
-        `${name} serves, but cannot be reached from here, so whether its removal is safe is unknown`,
-      );
+    if (unknown || !member) return unknown ?? { reject: ending("MemberLeaves", { member: name }) };
+    if (member.outOfReach) return { reject: ending("RemovalUnknown", { member: name }) };
     const isSafe =
       member.healthy || !member.isVoter || survivesRemoval(view.voters, healthyVotersBut(view, member));
-    if (!isSafe)
-      return rejected(
-        "WouldLoseQuorum",
-        `${name} is broken and has to be removed before a new member joins, and too few other voters are healthy for that`,
-      );
-    return { start: { members: [name] }, what: `replace ${name}`, class: member.healthy ? "roll" : "heal" };
+    if (!isSafe) return { reject: ending("RemovalCostsQuorum", { member: name }) };
+    return { start: { members: [name] }, what: TASKS.replace(name), class: member.healthy ? "roll" : "heal" };
   },
 
   advance(view, { name }, operation) {
@@ -38,7 +32,7 @@ export const replaceMember: Handler<TaskOf<"replaceMember">> = {
     const wait = { next: hold(HOLDS.disruptions, "OperationAwaitsReplacement", about) };
     if (!member) {
       const complete = missingRole(view) === undefined && joining(view).length === 0;
-      return complete ? succeeded(`${name} was replaced by a new member`) : wait;
+      return complete ? { succeed: ending("Replaced", { member: name }) } : wait;
     }
     const { leaving, retiring } = member.record;
     if (!leaving && !retiring?.requested) {
@@ -53,6 +47,6 @@ export const replaceMember: Handler<TaskOf<"replaceMember">> = {
       };
     }
     const isNoted = operation.status.steps?.some((step) => step.member === name);
-    return isNoted ? wait : { done: { member: name, message: `requested the replacement of ${name}` } };
+    return isNoted ? wait : { done: { member: name, message: DONE.replacementRequested(name) } };
   },
 };

@@ -5,6 +5,7 @@
  */
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import type { Action, Decision, Hold } from "../action.ts";
+import { operationReport } from "../messages/operation-reports.ts";
 import type { OperationFacts } from "../observation.ts";
 import { sayHold } from "../status/readiness.ts";
 import type { View } from "../view.ts";
@@ -69,37 +70,30 @@ function changeFor(
   if (cluster.deleting)
     return {
       phase: phase === "Running" ? "Failed" : "Rejected",
-      reason: "ClusterDeleted",
-      message: `the cluster ${cluster.name} is being deleted`,
+      ...operationReport("ClusterIsDeleted", { cluster: cluster.name }),
     };
   if (operation.task.kind === "collectReport")
     return {
       phase: "Succeeded",
-      reason: "Completed",
-      message: "collected the report in status.report",
+      ...operationReport("ReportCollected", {}),
       report: collectReport(view, decision, status),
     };
   const rests = phase === "Pending" && operation.task.kind === "restore" ? whyItRests(view) : undefined;
   if (rests) return { phase: "Rejected", ...rests };
   const current = currentOf(operations);
   if (current && current !== operation)
-    return { phase, reason: "Queued", message: `waiting for operation ${current.name} to finish` };
+    return { phase, ...operationReport("AwaitsOther", { operation: current.name }) };
   // While steps are taken, a wait is over in a moment.
   const wait = decision.act ? undefined : waitOf(decision, operation);
   if (wait) return { phase, reason: wait.reason, message: sayHold(wait) };
-  if (operation.status.phase === undefined)
-    return { phase, reason: "Queued", message: "waiting for the step under way" };
+  if (operation.status.phase === undefined) return { phase, ...operationReport("AwaitsStep", {}) };
   return undefined;
 }
 
 /** An approval to replace all data is for now: nobody would expect it to be used when the cluster wakes weeks later. */
 function whyItRests({ spec }: View): Pick<StatusChange, "reason" | "message"> | undefined {
-  const then =
-    "and an approval to replace all data is not kept for later: create the operation again afterwards";
-  if (spec.paused) return { reason: "Paused", message: `the cluster is paused, ${then}` };
-  return spec.replicas === 0
-    ? { reason: "Hibernated", message: `the cluster is hibernated, ${then}` }
-    : undefined;
+  if (spec.paused) return operationReport("ClusterIsPaused", {});
+  return spec.replicas === 0 ? operationReport("ClusterIsHibernated", {}) : undefined;
 }
 
 /** What keeps the next step of an operation back: its class is held, its own rule waits, or nothing is done at all. */

@@ -3,20 +3,14 @@
  * hands leadership over, keeps the quorum (I1), and replaces a member whose data would end with its workload (H4). The
  * next member gets its stamp when the one before serves again.
  */
+import { ending } from "../messages/operation-endings.ts";
+import { DONE, TASKS } from "../messages/operation-steps.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
 import { act, hold, update } from "../steps/outcome.ts";
 import type { OperationFacts } from "../observation.ts";
 import { survivesRestart } from "../quorum.ts";
-import { followersFirst, healthyVotersBut, names, namesOf, type MemberView, type View } from "../view.ts";
-import {
-  memberNamed,
-  rejected,
-  remaining,
-  succeeded,
-  unknownMember,
-  type Handler,
-  type Progress,
-} from "./handler.ts";
+import { followersFirst, healthyVotersBut, namesOf, type MemberView, type View } from "../view.ts";
+import { memberNamed, remaining, unknownMember, type Handler, type Progress } from "./handler.ts";
 import type { TaskOf } from "./task.ts";
 
 export const restart: Handler<TaskOf<"restart">> = {
@@ -25,25 +19,20 @@ export const restart: Handler<TaskOf<"restart">> = {
     if (unknown) return unknown;
     const targets = view.staying.filter(({ name }) => task.members?.includes(name) ?? true);
     const unseen = task.members && targets.find(({ outOfReach }) => outOfReach);
-    if (unseen)
-      return rejected(
-        "MemberNotHealthy",
-        `${unseen.name} serves, but cannot be reached from here, so whether its restart is safe is unknown`,
-      );
+    if (unseen) return { reject: ending("RestartUnknown", { member: unseen.name }) };
     const isUrgent = task.members !== undefined && targets.some(({ healthy }) => !healthy);
     // One that is ill goes first, and may be well by the time that the others have their turn.
     const needed = task.members && !isUrgent && targets.find((member) => costsQuorum(view, member));
     if (needed)
-      return rejected(
-        "WouldLoseQuorum",
-        `without ${needed.name} only ${healthyVotersBut(view, needed)} of ${view.voters} voters would be healthy`,
-      );
-    const ordered = inOrder(targets);
-    return {
-      start: { members: namesOf(ordered) },
-      what: `restart ${names(ordered)}`,
-      class: isUrgent ? "revert" : "roll",
-    };
+      return {
+        reject: ending("RestartCostsQuorum", {
+          member: needed.name,
+          healthy: healthyVotersBut(view, needed),
+          voters: view.voters,
+        }),
+      };
+    const members = namesOf(inOrder(targets));
+    return { start: { members }, what: TASKS.restart(members), class: isUrgent ? "revert" : "roll" };
   },
 
   advance(view, _task, operation) {
@@ -56,8 +45,8 @@ export const restart: Handler<TaskOf<"restart">> = {
     if (!next) {
       const { members = [] } = operation.status;
       // Where a restart loses the data, another member has come in its place.
-      const isHere = members.every((name) => memberNamed(view, name) !== undefined);
-      return succeeded(`${isHere ? "restarted" : "restarted or replaced"} ${members.join(", ")}`);
+      const replaced = members.some((name) => memberNamed(view, name) === undefined);
+      return { succeed: ending("Restarted", { members, replaced }) };
     }
     const ill = view.staying.filter((member) => member !== next && !member.healthy);
     // One that does not serve has nothing to lose, as long as those that do keep quorum.
@@ -80,11 +69,11 @@ export const restart: Handler<TaskOf<"restart">> = {
 function progressOf(view: View, operation: OperationFacts, name: string): Progress | undefined {
   const member = memberNamed(view, name);
   const about = { operation: operation.name, member: name };
-  if (!member) return { done: { member: name, message: `${name} was replaced by a new member, or removed` } };
+  if (!member) return { done: { member: name, message: DONE.goneBeforeRestart(name) } };
   if (member.record.restart !== operation.uid) return undefined;
   if (member.record.retiring) return { next: hold(HOLDS.disruptions, "OperationAwaitsReplacement", about) };
   return member.upToDate && member.healthy
-    ? { done: { member: name, message: `restarted ${name}` } }
+    ? { done: { member: name, message: DONE.restarted(name) } }
     : { next: hold(HOLDS.disruptions, "OperationAwaitsRestart", about) };
 }
 

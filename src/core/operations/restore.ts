@@ -12,15 +12,16 @@ import { recoveryPlan } from "../assess/recovery-plan.ts";
 import { notOnMachine, notOnPods } from "../assess/restore-places.ts";
 import { operationPoint, pointState, type PointState } from "../assess/restore-point.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
+import { ending, type Ending } from "../messages/operation-endings.ts";
+import { DONE, TASKS } from "../messages/operation-steps.ts";
 import { remedyOf, sentenceOf } from "../messages/table.ts";
-import { tooLarge } from "../snapshots/too-large.ts";
 import type { FetchedSnapshot, OperationFacts } from "../observation.ts";
 import { hold } from "../steps/outcome.ts";
 import { targetOf } from "../template/target.ts";
 import { templateFor } from "../template/template.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
 import { namesOf, type View } from "../view.ts";
-import { rejected, type Ending, type Handler } from "./handler.ts";
+import type { Handler } from "./handler.ts";
 import { rebuilding } from "./rebuild.ts";
 import type { TaskOf } from "./task.ts";
 
@@ -52,8 +53,7 @@ export function wishOf(view: View, operation: Restoring, fetched?: RestoreRecipe
       : { plan: planOf(view, recipe), description: plannedText(recipe), recipe };
   }
   const point = pointState(view, asked);
-  if (point.is === "refused")
-    return { reason: "PointUnavailable", message: `restore.pointInTime: ${point.message}` };
+  if (point.is === "refused") return ending("PointUnavailable", { why: point.message });
   const recipe = point.is === "built" ? { recipe: point.recipe } : {};
   return {
     plan: pointPlan(plannedFor(view), point.spec),
@@ -70,16 +70,9 @@ function recipeOf(view: View, task: Restore): RestoreRecipe | Ending {
   const { machine, namedSnapshots } = view.observation.platform;
   const named = namedSnapshots?.[snapshot];
   if (named && "recipe" in named) return named.recipe;
-  const reason = "RestoreNotSupported";
-  if (machine)
-    return {
-      reason,
-      message: `${SNAPSHOT}: on one machine, name the snapshot by restore.source; its place is in the status of the EtcdSnapshot`,
-    };
-  return { reason: "SnapshotNotFound", message: `${SNAPSHOT}: ${named?.refused ?? "it is not known yet"}` };
+  if (machine) return ending("SnapshotOnMachine", {});
+  return ending("SnapshotNotFound", { why: named?.refused });
 }
-
-const SNAPSHOT = "restore.snapshot";
 
 function planOf(view: View, recipe: RestoreRecipe): string {
   return restorePlan(plannedFor(view), recipe);
@@ -90,27 +83,21 @@ export function whyNot(view: View, { recipe, point }: Wish): Ending | undefined 
   const { machine, inPlaceRefused } = view.observation.platform;
   const onPods = () => inPlaceRefused ?? notOnPods(point ? point.spec.destination : recipe?.source);
   // What a point was built with is in files of the cluster, and was used already.
-  const message = machine === undefined ? onPods() : recipe && !point ? notOnMachine(recipe) : undefined;
-  return message === undefined ? cannotRun(view) : { reason: "RestoreNotSupported", message };
+  const why = machine === undefined ? onPods() : recipe && !point ? notOnMachine(recipe) : undefined;
+  return why === undefined ? cannotRun(view) : ending("PlaceNotSupported", { why });
 }
 
 export function aboveQuota({ spec }: View, { size = 0 }: FetchedSnapshot): Ending | undefined {
   const quota = bytesOf(templateFor(spec, spec.version).options.quotaBackendBytes);
-  const message = tooLarge(size, quota);
-  return message === undefined ? undefined : { reason: "DatabaseTooLarge", message };
+  return size > quota ? ending("SnapshotAboveQuota", { size, quota }) : undefined;
 }
 
 function cannotRun(view: View): Ending | undefined {
   const { invalid } = view.observation.cluster;
-  if (invalid !== undefined)
-    return { reason: "SpecCannotRun", message: `the spec of the cluster is invalid: ${invalid}` };
+  if (invalid !== undefined) return ending("SpecInvalid", { why: invalid });
   const { version } = view.spec;
   const parsed = parseVersion(version);
-  if (!parsed || compareVersions(parsed, RAISES_REVISIONS) < 0)
-    return {
-      reason: "VersionDiffers",
-      message: `etcd ${version} cannot raise the revision of a snapshot, which watchers need: set spec.version to 3.5.10 or later first`,
-    };
+  if (!parsed || compareVersions(parsed, RAISES_REVISIONS) < 0) return ending("VersionTooOld", { version });
   // A version that is being installed is waited for.
   if (view.observation.platform.arrivingVersions?.[version] !== undefined) return undefined;
   // The new life begins without the present members: what they run is not on the way to it.
@@ -118,10 +105,7 @@ function cannotRun(view: View): Ending | undefined {
   if (step.kind !== "refused") return undefined;
   const remedy = remedyOf(step.why);
   const sentences = [sentenceOf(step.why), ...(remedy === undefined ? [] : [remedy])];
-  return {
-    reason: "SpecCannotRun",
-    message: `the restored cluster would not start: ${sentences.join(". ")}`,
-  };
+  return ending("RestoredWouldNotStart", { why: sentences.join(". ") });
 }
 
 export const restore: Handler<Restore> = {
@@ -132,11 +116,10 @@ export const restore: Handler<Restore> = {
     const wrong = whyNot(view, wish);
     if (wrong) return { reject: wrong };
     const { plan, description: source } = wish;
-    if (task.approve !== plan)
-      return rejected(
-        "ApprovalNeeded",
-        `all data of ${cluster.name} would be replaced by ${source}, and what was written since would be lost; ${task.approve === undefined ? "" : `${task.approve} approves another plan; `}to approve, create the operation again with approve: ${plan}`,
-      );
+    if (task.approve !== plan) {
+      const asked = { cluster: cluster.name, source, approved: task.approve, plan };
+      return { reject: ending("RestoreNotApproved", asked) };
+    }
     const unlike = whyNotInstead(view, task);
     if (unlike) return { reject: unlike };
     return {
@@ -145,7 +128,7 @@ export const restore: Handler<Restore> = {
         members: namesOf(view.staying),
         revision: Math.max(answeredRevision(view), etcd.highestRevision ?? 0),
       },
-      what: `replace all data by ${source}`,
+      what: TASKS.restore(source),
       class: "heal",
     };
   },
@@ -153,8 +136,7 @@ export const restore: Handler<Restore> = {
   advance(view, task, operation) {
     const { recovered } = view.observation.cluster.marks;
     if (recovered?.operation !== operation.uid) return { next: awaits(view, { ...operation, task }) };
-    const description = describe(view, { ...operation, task });
-    const message = `restored ${description}, whose revision was ${recovered.revision}; the volumes of the former members are kept`;
+    const message = DONE.restored(describe(view, { ...operation, task }), recovered.revision);
     // The step before it, that it was fetched, is of no member.
     const [first = ""] = namesOf(view.staying);
     const member = view.staying.find(({ record }) => record.restore)?.name ?? first;
@@ -167,13 +149,8 @@ export function whyNotInstead(view: View, { recovery }: Pick<Restore, "recovery"
   if (recovery === undefined) return undefined;
   const plan = recoveryPlan(view);
   if (plan?.hash === recovery) return undefined;
-  if (!plan && view.hasQuorum)
-    return { reason: "QuorumNotLost", message: "the cluster has quorum, so there is nothing to recover" };
-  const present = plan ? `the present one is ${plan.hash}` : "there is none now";
-  return {
-    reason: "PlanChanged",
-    message: `restore.recovery is the plan of a recovery ${recovery}, and ${present}: look at status.recovery again`,
-  };
+  if (!plan && view.hasQuorum) return ending("QuorumThere", {});
+  return ending("InsteadOfAnother", { recovery, present: plan?.hash });
 }
 
 /** At the end, when an EtcdSnapshot that it was may be gone. */

@@ -7,30 +7,24 @@
 import { modesInUse } from "../config/flags.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
 import type { AuthorityFacts, OperationFacts, Plane } from "../observation.ts";
+import { ending } from "../messages/operation-endings.ts";
+import { DONE, TASKS } from "../messages/operation-steps.ts";
 import { act, hold } from "../steps/outcome.ts";
 import { PLANES } from "../template/effective.ts";
-import { names, namesOf, type MemberView, type View } from "../view.ts";
-import { failed, rejected, remaining, succeeded, type Handler, type Progress } from "./handler.ts";
+import { namesOf, type MemberView, type View } from "../view.ts";
+import { remaining, type Handler, type Progress } from "./handler.ts";
 import type { TaskOf } from "./task.ts";
 import { prepareKey, replaceKey } from "./token-key.ts";
-
-/** Of the steps, the one for those who are no members. */
-const CLIENTS = "reissued the certificates of the operator and of the users";
-
-const NONE_ISSUED = "no plane of this cluster has certificates that Quorate issues";
 
 export const rotateCertificates: Handler<TaskOf<"rotateCertificates">> = {
   prepare(view, task) {
     if (task.tokenKey) return prepareKey(view);
     // The CA of a plane that turns plain is not worth a rotation; certificates are used until it has.
     const planes = managedPlanes(view, task.ca ? [] : view.staying);
-    if (planes.length === 0) return rejected("NoManagedTLS", NONE_ISSUED);
-    if (task.ca) return { start: {}, what: `rotate the ${planes.join(" and the ")} CA`, class: "roll" };
-    return {
-      start: { members: namesOf(view.staying) },
-      what: `reissue the certificates of ${names(view.staying)}, of the operator and of the users`,
-      class: "maintain",
-    };
+    if (planes.length === 0) return { reject: ending("NoneIssued", {}) };
+    if (task.ca) return { start: {}, what: TASKS.rotate(planes), class: "roll" };
+    const members = namesOf(view.staying);
+    return { start: { members }, what: TASKS.reissue(members), class: "maintain" };
   },
 
   advance(view, task, operation) {
@@ -53,12 +47,11 @@ function rotate(view: View, operation: OperationFacts): Progress {
   const { authorities } = view.observation.platform;
   const planes = managedPlanes(view);
   const { uid, name } = operation;
-  if (planes.length === 0) return failed("NoManagedTLS", NONE_ISSUED);
+  if (planes.length === 0) return { fail: ending("NoneIssued", {}) };
   const undone = planes.find(
     (plane) => authorities?.[plane]?.turn === "Abort" && authorities[plane].operation === uid,
   );
-  if (undone !== undefined)
-    return failed("NoManagedTLS", `spec.tls asks for another ${undone} CA, so its successor is dropped`);
+  if (undone !== undefined) return { fail: ending("AnotherAuthority", { plane: undone }) };
   const under = planes.filter((plane) => isUnder(authorities?.[plane], uid));
   for (const plane of planes) {
     const authority = authorities?.[plane];
@@ -75,7 +68,7 @@ function rotate(view: View, operation: OperationFacts): Progress {
       ),
     };
   }
-  if (under.length === 0) return succeeded(`rotated the ${planes.join(" and the ")} CA`);
+  if (under.length === 0) return { succeed: ending("AuthoritiesRotated", { planes }) };
   return {
     // The rule that rotates them says what each waits for.
     next: hold(HOLDS.nothing, "OperationAwaitsRotation", { operation: name, planes: under }),
@@ -92,15 +85,15 @@ function reissue(view: View, operation: OperationFacts): Progress {
   const { uid, name, status } = operation;
   for (const member of remaining(operation)) {
     if (!view.staying.some((one) => one.name === member))
-      return { done: { member, message: `${member} is no longer a member` } };
-    if (reissuedFor?.[member] === uid)
-      return { done: { member, message: `reissued the certificates of ${member}` } };
+      return { done: { member, message: DONE.goneBeforeReissue(member) } };
+    if (reissuedFor?.[member] === uid) return { done: { member, message: DONE.reissued(member) } };
     const action = { kind: "ReissueCertificates", member, operation: uid } as const;
     return { next: act("maintain", "OperationReissues", { operation: name, member }, action) };
   }
   if (status.steps?.some(({ member }) => member === undefined))
-    return succeeded(`reissued the certificates of ${(status.members ?? []).join(", ")} and of all clients`);
-  if (reissuedFor?.[""] === uid) return { done: { message: CLIENTS } };
+    return { succeed: ending("CertificatesReissued", { members: status.members ?? [] }) };
+  // Of the steps, the one for those who are no members.
+  if (reissuedFor?.[""] === uid) return { done: { message: DONE.reissuedForClients } };
   const action = { kind: "ReissueCertificates", operation: uid } as const;
   return { next: act("maintain", "OperationReissues", { operation: name }, action) };
 }

@@ -3,7 +3,8 @@ import type { OperationName } from "../../api/status-words.ts";
 import type { OperationFacts } from "../observation.ts";
 import { compact } from "./compact.ts";
 import { defragment } from "./defragment.ts";
-import { rejected, type Handler } from "./handler.ts";
+import { ending } from "../messages/operation-endings.ts";
+import type { Handler } from "./handler.ts";
 import { moveLeader } from "./move-leader.ts";
 import { recoverQuorum } from "./recover-quorum.ts";
 import { replaceMember } from "./replace-member.ts";
@@ -25,12 +26,8 @@ const HANDLERS: { readonly [Name in Exclude<OperationName, "collectReport">]: Ha
 };
 
 const UNKNOWN: Handler = {
-  prepare: () =>
-    rejected(
-      "UnknownOperation",
-      "the spec names no task that this release knows, or several: name exactly one",
-    ),
-  advance: () => ({ fail: { reason: "UnknownOperation", message: "the task is unknown to this release" } }),
+  prepare: () => ({ reject: ending("NamesNoTask", {}) }),
+  advance: () => ({ fail: ending("TaskUnknown", {}) }),
 };
 
 export function handlerOf({ task: { kind } }: OperationFacts): Handler {

@@ -5,20 +5,20 @@
 import { currentKeyOf, replaceTokenKey } from "../assess/token-key.ts";
 import { signingKey } from "../auth/token.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
+import { ending } from "../messages/operation-endings.ts";
+import { TASKS } from "../messages/operation-steps.ts";
 import type { OperationFacts } from "../observation.ts";
 import { hold } from "../steps/outcome.ts";
 import { namesOf, type View } from "../view.ts";
-import { failed, rejected, succeeded, type Preparation, type Progress } from "./handler.ts";
-
-const NO_KEY = "spec.auth.token.type of this cluster is not JWT, so auth tokens are not signed";
+import type { Preparation, Progress } from "./handler.ts";
 
 export function prepareKey(view: View): Preparation {
-  if (!isSigned(view)) return rejected("NoTokenKey", NO_KEY);
-  return { start: {}, what: "replace the key of auth tokens", class: "roll" };
+  if (!isSigned(view)) return { reject: ending("TokensNotSigned", {}) };
+  return { start: {}, what: TASKS.replaceTokenKey, class: "roll" };
 }
 
 export function replaceKey(view: View, { uid, name }: OperationFacts): Progress {
-  if (!isSigned(view)) return failed("NoTokenKey", NO_KEY);
+  if (!isSigned(view)) return { fail: ending("TokensNotSigned", {}) };
   const { tokenKey } = view.observation.cluster.marks;
   if (tokenKey?.operation !== uid) return { next: replaceTokenKey(view, { operation: name, uid }) };
   const current = currentKeyOf(view);
@@ -26,7 +26,7 @@ export function replaceKey(view: View, { uid, name }: OperationFacts): Progress 
     ({ record, upToDate, healthy }) =>
       signingKey(record.template) !== current || (record.run && !(upToDate && healthy)),
   );
-  if (lacking.length === 0) return succeeded(`all members sign auth tokens with key ${current}`);
+  if (lacking.length === 0) return { succeed: ending("TokenKeyReplaced", { number: current }) };
   // The rollout gives it to them.
   return { next: hold(HOLDS.nothing, "OperationAwaitsKey", { operation: name, members: namesOf(lacking) }) };
 }

@@ -6,6 +6,7 @@
 import type { Outcome } from "../action.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
 import type { OperationFacts } from "../observation.ts";
+import { ending } from "../messages/operation-endings.ts";
 import { ended, prepared } from "../operations/endings.ts";
 import type { Progress } from "../operations/handler.ts";
 import { isFinished, writeStatus } from "../operations/status.ts";
@@ -43,8 +44,8 @@ function turnOf(view: View, operation: OperationFacts): readonly Outcome[] {
     return [prepared(view, operation, handler.prepare(view, operation.task, operation))];
   const { failures } = operation;
   if (failures && failures.count >= MOST_FAILURES) {
-    const message = `failed ${failures.count} times in a row: ${failures.error}`;
-    return [ended(view, operation, "fail", { reason: "StepFailed", message })];
+    const why = ending("StepFailedOften", { times: failures.count, error: failures.error });
+    return [ended(view, operation, "fail", why)];
   }
   const outcome = progressed(view, operation, handler.advance(view, operation.task, operation));
   if ("hold" in outcome) return [outcome];

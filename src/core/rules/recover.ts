@@ -10,10 +10,10 @@ import { recoveryPlan, settledFor, type RecoveryPlan } from "../assess/recovery-
 import { wrongVersion } from "../assess/recovery-version.ts";
 import { hasLostItsData } from "../assess/lost-data.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
-import { outOfService } from "../messages/reading.ts";
+import { ending, type Ending } from "../messages/operation-endings.ts";
+import { TASKS } from "../messages/operation-steps.ts";
 import type { OperationFacts, RescueFacts } from "../observation.ts";
 import { ended, started } from "../operations/endings.ts";
-import type { Ending } from "../operations/handler.ts";
 import { isFinished } from "../operations/status.ts";
 import type { TaskOf } from "../operations/task.ts";
 import { act, hold, update } from "../steps/outcome.ts";
@@ -61,14 +61,14 @@ export const recover: Rule = (view) => {
   // One task at a time: whatever else runs cannot go on without quorum, and its members are about to be replaced.
   const other = open.find((operation) => operation !== recovery && operation.status.phase === "Running");
   if (other) {
-    const message = `quorum was lost while it ran, and operation ${recovery.name} recovers the cluster`;
-    return [ended(view, other, "fail", { reason: "QuorumRecovered", message })];
+    const why = ending("QuorumLostMeanwhile", { operation: recovery.name, does: "recover" });
+    return [ended(view, other, "fail", why)];
   }
   if (!isRunning)
     return [
       started(view, recovery, {
         start: { members: settledFor(view) },
-        what: `recover from the data of ${plan.survivor.name}`,
+        what: TASKS.recover(plan.survivor.name),
         class: "heal",
       }),
     ];
@@ -78,20 +78,13 @@ export const recover: Rule = (view) => {
 /** Why nothing comes of it any more, whatever the plan is. */
 function failure(view: View, recovery: Recovery): Ending | undefined {
   const { failures } = recovery;
-  const failed = (times: number, why: string | undefined): Ending => ({
-    reason: "StepFailed",
-    message: `failed ${times} times in a row, and no data was changed: ${why}`,
-  });
+  const failed = (times: number, why: string | undefined) => ending("RecoveryFailedOften", { times, why });
   if (failures && failures.count >= MOST_FAILURES) return failed(failures.count, failures.error);
   const rescue = rescueOf(view, recovery);
   if (rescue?.state === "failed" && rescue.attempt >= MOST_FAILURES)
     return failed(rescue.attempt, rescue.why);
   if (rescue?.state !== "stranded") return undefined;
-  const { lostNode = "its node" } = rescue;
-  return {
-    reason: "StepFailed",
-    message: `${lostNode}, where a snapshot of the survivor's data was being made, does not answer; no data was changed. Bring it back, or, if it is switched off, run ${outOfService([lostNode])}; then approve the current plan`,
-  };
+  return ending("RescueStranded", { node: rescue.lostNode });
 }
 
 /** The last attempt for the plan that it approves. */
@@ -103,25 +96,13 @@ function rescueOf({ observation }: View, { task }: Recovery): RescueFacts | unde
 /** Why the approved plan cannot be carried out; undefined where it is the present one. */
 function whyNot(view: View, { task }: Recovery, plan: RecoveryPlan | undefined): Ending | undefined {
   const { recoveryRefused } = view.observation.platform;
-  if (recoveryRefused !== undefined) return { reason: "RecoveryNotSupported", message: recoveryRefused };
+  if (recoveryRefused !== undefined) return ending("RecoveryRefused", { why: recoveryRefused });
   if (plan?.hash === task.approve) {
-    const message = wrongVersion(view, plan);
-    return message === undefined ? undefined : { reason: "VersionDiffers", message };
+    const why = wrongVersion(view, plan);
+    return why === undefined ? undefined : ending("RecoveryVersionDiffers", { why });
   }
-  if (plan)
-    return {
-      reason: "PlanChanged",
-      message: `the approved plan is ${task.approve}, and the present one is ${plan.hash}: review it, and approve that`,
-    };
-  return view.staying.every(hasLostItsData)
-    ? {
-        reason: "PlanChanged",
-        message: "no member has data left to recover from: restore a snapshot into a new cluster instead",
-      }
-    : {
-        reason: "QuorumNotLost",
-        message: "enough members still have their data for a quorum, so there is no plan to approve",
-      };
+  if (plan) return ending("RecoveryPlanChanged", { approved: task.approve, present: plan.hash });
+  return ending(view.staying.every(hasLostItsData) ? "NoDataLeft" : "QuorumOfData", {});
 }
 
 function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
@@ -148,10 +129,12 @@ function next(view: View, recovery: Recovery, plan: RecoveryPlan): Outcome {
   }
   // From here on there is no way back to the former members, so that the first new one has to be possible.
   if (firstMemberRefused !== undefined && isAutomatic(view) && isOverdue(view, recovery))
-    return ended(view, recovery, "fail", {
-      reason: "StepFailed",
-      message: `after ${LONGEST_MS / 60_000} minutes the first new member cannot be created; no data was changed: ${firstMemberRefused}`,
-    });
+    return ended(
+      view,
+      recovery,
+      "fail",
+      ending("FirstMemberRefused", { minutes: LONGEST_MS / 60_000, why: firstMemberRefused }),
+    );
   if (firstMemberRefused !== undefined)
     return hold(
       HOLDS.everything,
@@ -222,23 +205,16 @@ function late(view: View, recovery: Recovery): Outcome | undefined {
   if (!isOverdue(view, recovery)) return undefined;
   const running = view.members.filter((member) => !isStopped(view, member));
   const unread = view.members.filter(isUnreadYet);
-  const what =
+  const minutes = LONGEST_MS / 60_000;
+  const why =
     running.length > 0
-      ? `${names(running)} did not stop${sayNodes(running)}`
-      : `what ${names(unread)} holds could not be read${sayWhy(unread)}`;
-  const message = `after ${LONGEST_MS / 60_000} minutes ${what}; no data was changed`;
-  return ended(view, recovery, "fail", { reason: "StepFailed", message });
+      ? ending("MembersNotStopped", { minutes, members: namesOf(running), nodes: lostNodesOf(running) })
+      : ending("DataNotRead", { minutes, members: namesOf(unread), why: whyUnread(unread) });
+  return ended(view, recovery, "fail", why);
 }
 
 function isOverdue(view: View, { status }: Recovery): boolean {
   return view.now - byOurClock(view, Date.parse(status.startedAt ?? "")) > LONGEST_MS;
-}
-
-function sayNodes(members: readonly MemberView[]): string {
-  const nodes = lostNodesOf(members);
-  return nodes.length === 0
-    ? ""
-    : `: if ${nodes.join(", ")} is switched off, run ${outOfService(nodes)} or delete the Node`;
 }
 
 function lostNodesOf(members: readonly MemberView[]): string[] {
@@ -248,11 +224,11 @@ function lostNodesOf(members: readonly MemberView[]): string[] {
   return [...new Set(nodes)];
 }
 
-function sayWhy(members: readonly MemberView[]): string {
+function whyUnread(members: readonly MemberView[]): string | undefined {
   const [why] = members.flatMap(({ directory }) =>
     directory?.state === "reading" && directory.why !== undefined ? [directory.why] : [],
   );
-  return why === undefined ? "" : `: ${why}`;
+  return why;
 }
 
 function reading({ name: operation }: Recovery, unread: readonly MemberView[]): Outcome {

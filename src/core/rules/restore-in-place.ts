@@ -13,9 +13,11 @@ import { isWithoutData } from "../assess/lost-data.ts";
 import { recoveryPlan } from "../assess/recovery-plan.ts";
 import { fetchedAt } from "../assess/restore-progress.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
+import { ending, type Ending } from "../messages/operation-endings.ts";
+import { DONE } from "../messages/operation-steps.ts";
+import { TAINT_OR_DELETE, withoutChange } from "../messages/recovery-endings.ts";
 import type { FetchedSnapshot } from "../observation.ts";
 import { ended, prepared } from "../operations/endings.ts";
-import type { Ending } from "../operations/handler.ts";
 import {
   awaits,
   restore,
@@ -51,8 +53,8 @@ export const restoreInPlace: Rule = (view) => {
   if (!waiting || view.hasQuorum) return [];
   const other = open.find(({ status, task }) => status.phase === "Running" && task.kind !== "recoverQuorum");
   if (other) {
-    const message = `quorum was lost while it ran, and operation ${waiting.name} restores a snapshot`;
-    return [ended(view, other, "fail", { reason: "QuorumRecovered", message })];
+    const why = ending("QuorumLostMeanwhile", { operation: waiting.name, does: "restore" });
+    return [ended(view, other, "fail", why)];
   }
   if (open.some(({ status }) => status.phase === "Running")) return [];
   // It would be rejected for good because of a plan that is only not known at this moment.
@@ -62,42 +64,32 @@ export const restoreInPlace: Rule = (view) => {
 
 function advanced(view: View, operation: Restoring): readonly Outcome[] {
   const { name, task, failures } = operation;
-  const fails = (why: Ending) => [ended(view, operation, "fail", why)];
+  const fails = (end: Ending, why?: string) => [ended(view, operation, "fail", withoutChange(end, why))];
   const { fetched, fetch, arrivingVersions } = view.observation.platform;
   if (failures && failures.count >= MOST_FAILURES)
-    return fails(unchanged("StepFailed", `failed ${failures.count} times in a row`, failures.error));
+    return fails(ending("RestoreFailedOften", { times: failures.count }), failures.error);
   const wish = wishOf(view, operation, fetchedRecipe(view, task));
-  if ("reason" in wish) return fails(unchanged("PlanChanged", wish.message));
+  if ("reason" in wish) return fails(ending("SourceUnknown", { why: wish.message }));
   const { plan, description, recipe, point } = wish;
-  if (plan !== task.approve)
-    return fails(
-      unchanged(
-        "PlanChanged",
-        `the cluster, its spec.version or the snapshot is not what was approved any more: the plan is ${plan} now`,
-      ),
-    );
+  if (plan !== task.approve) return fails(ending("RestorePlanChanged", { plan }));
   const wrong = whyNot(view, wish) ?? (fetched?.plan === plan ? aboveQuota(view, fetched) : undefined);
-  if (wrong) return fails(unchanged(wrong.reason, wrong.message));
+  if (wrong) return fails(wrong);
   const { version } = view.spec;
   const progress = arrivingVersions?.[version];
   if (progress !== undefined) return [hold(HOLDS.everything, "VersionArriving", { version, progress })];
   if (fetched?.plan !== plan) {
     if (!view.hasQuorum && isLateInstead(view, operation))
       return fails(
-        unchanged(
-          "StepFailed",
-          `${description} was not fetched within ${FETCHED_WITHIN_MS / 60_000} minutes, while no member served`,
-          whyUnfetched(wish, fetch?.why),
-        ),
+        ending("NotFetchedInTime", { source: description, minutes: FETCHED_WITHIN_MS / 60_000 }),
+        whyUnfetched(wish, fetch?.why),
       );
-    if (point?.is === "failed")
-      return fails(unchanged("PointUnavailable", `${description} could not be built`, point.why));
+    if (point?.is === "failed") return fails(ending("PointNotBuilt", { source: description }), point.why);
     if (!recipe) return view.hasQuorum ? [] : [awaits(view, operation)];
     const attempt = fetch?.plan === plan ? fetch : undefined;
     if (attempt?.state === "running") return view.hasQuorum ? [] : [awaits(view, operation)];
     const attempts = attempt?.attempt ?? 0;
     if (attempt && (attempt.definite || attempts >= MOST_FAILURES))
-      return fails(unchanged("StepFailed", `failed ${times(attempts)}`, attempt.why));
+      return fails(ending("RestoreFailedOften", { times: attempts }), attempt.why);
     return [fetching(view, operation, { ...wish, recipe, attempt: attempts + 1 })];
   }
   const { sha256, revision } = fetched;
@@ -105,11 +97,11 @@ function advanced(view: View, operation: Restoring): readonly Outcome[] {
     const unread = unreadFor(view, operation);
     if (unread.length > 0) return [reads(operation, unread)];
     const unlike = whyNotInstead(view, task);
-    if (unlike) return fails(unchanged(unlike.reason, unlike.message));
+    if (unlike) return fails(unlike);
   }
   // Written before anybody is stopped: the time that they may take counts from no earlier.
   if (fetchedAt(operation) === undefined) {
-    const message = `fetched and checked ${description}: revision ${revision}, SHA-256 ${sha256}`;
+    const message = DONE.fetched(description, revision, sha256);
     const change = { phase: "Running", reason: "Started", message, step: { message } } as const;
     const write = writeStatus(operation, change, "step", view.serverNow);
     return [act("record", "OperationNoted", { operation: name, done: message }, write)];
@@ -147,15 +139,9 @@ function fetchedRecipe(view: View, { snapshot, approve }: TaskOf<"restore">): Re
   return { ...fetched.recipe, snapshot };
 }
 
-function unchanged(reason: Ending["reason"], what: string, why?: string): Ending {
-  return { reason, message: `${what}, and no data was changed${why === undefined ? "" : `: ${why}`}` };
-}
-
 function whyUnfetched({ point }: Wish, why: string | undefined): string | undefined {
   return point?.is === "wanted" || point?.is === "building" ? point.why : why;
 }
-
-const times = (count: number) => (count === 1 ? "once" : `${count} times in a row`);
 
 function fetching(
   { spec }: View,
@@ -195,10 +181,8 @@ function stopping(view: View, operation: Restoring): Outcome | undefined {
   if (next) return act("heal", "RestoreStops", about, { kind: "StopWorkload", member: next.name });
   if (left.length === 0) return undefined;
   if (view.now - lastStop(view, left, operation) > LONGEST_STOP_MS) {
-    const what = `${names(left)} did not stop within ${LONGEST_STOP_MS / 60_000} minutes`;
-    const why =
-      "if the node is off, add the taint node.kubernetes.io/out-of-service to it or delete the Node";
-    return ended(view, operation, "fail", unchanged("StepFailed", what, why));
+    const end = ending("StopTakesTooLong", { members: namesOf(left), minutes: LONGEST_STOP_MS / 60_000 });
+    return ended(view, operation, "fail", withoutChange(end, TAINT_OR_DELETE));
   }
   const members = namesOf(left);
   const nodes = left.flatMap(({ workload }) =>

@@ -1,0 +1,43 @@
+/** Every row of the tables of verdicts: a sentence in the voice of the product under a reason that is documented. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { OPERATION_ENDINGS, ending } from "./operation-endings.ts";
+import { OPERATION_REASONS } from "./operation-reasons.ts";
+import { OPERATION_REPORTS } from "./operation-reports.ts";
+import { REASONS } from "./reasons.ts";
+import { withoutChange } from "./recovery-endings.ts";
+
+interface Row {
+  readonly reason: string;
+  readonly say: (params: never) => string;
+  readonly example: object;
+}
+
+const AREAS: readonly (readonly [Readonly<Record<string, Row>>, object])[] = [
+  [OPERATION_ENDINGS, OPERATION_REASONS],
+  [OPERATION_REPORTS, { ...OPERATION_REASONS, ...REASONS }],
+];
+
+test("a sentence is a fragment without a full stop, and its reason is one that is documented", () => {
+  for (const [rows, reasons] of AREAS)
+    for (const [code, { reason, say, example }] of Object.entries(rows)) {
+      const said = say(example as never);
+      assert.match(said, /[^.]$/, code);
+      assert.doesNotMatch(said, /undefined|NaN|\[object/, code);
+      assert.ok(Object.hasOwn(reasons, reason), `${code}: ${reason}`);
+    }
+});
+
+test("a verdict is data, and its words are made when they are read", () => {
+  const end = ending("DefragmentedBut", { count: 1, skipped: ["demo-2"] });
+  const { reason, code, params } = end;
+  assert.deepEqual(
+    [reason, code, params],
+    ["Incomplete", "DefragmentedBut", { count: 1, skipped: ["demo-2"] }],
+  );
+  assert.equal(end.message, "1 member is defragmented, and not demo-2");
+  assert.equal({ ...end }.message, end.message);
+  const often = ending("RestoreFailedOften", { times: 1 });
+  assert.equal(withoutChange(often).message, "failed once, and no data was changed");
+  assert.equal(withoutChange(often, "no route").message, "failed once, and no data was changed: no route");
+});
