@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { plantedRepo } from "./testing.ts";
-import { deadCode, format, lint, types } from "./tools.ts";
+import { deadCode, format, lint, typesWith } from "./tools.ts";
 
 const clean = `/** A file without a fault. */
 export async function answer(): Promise<number> {
@@ -17,10 +19,27 @@ test("it answers", async () => {
 const tree = { "src/core/answer.ts": clean, "src/core/answer.test.ts": cleanTest };
 
 test("types: a planted type error is found, a clean tree passes", async (t) => {
+  const types = typesWith();
   assert.deepEqual(await types.run(plantedRepo(t, tree)), []);
   const fault = 'export const count: number = "three";\n';
   const found = await types.run(plantedRepo(t, { ...tree, "src/core/fault.ts": fault }));
   assert.match(found.join("\n"), /src\/core\/fault\.ts\(1,14\): error TS2322/);
+});
+
+test("types: what an earlier run found right is judged again when what it uses has changed", async (t) => {
+  const types = typesWith("kept/types.tsbuildinfo");
+  const repo = plantedRepo(t, {
+    "src/core/one.ts": "export const one: number = 1;\n",
+    "src/core/two.ts": 'import { one } from "./one.ts";\nexport const two: number = one + 1;\n',
+  });
+  assert.deepEqual(await types.run(repo), []);
+  assert.deepEqual(await types.run(repo), []);
+  const one = join(repo.root, "src/core/one.ts");
+  writeFileSync(one, 'export const one: string = "1";\n');
+  for (const _again of [1, 2])
+    assert.match((await types.run(repo)).join("\n"), /src\/core\/two\.ts\(2,14\): error/);
+  writeFileSync(one, "export const one: number = 3;\n");
+  assert.deepEqual(await types.run(repo), []);
 });
 
 test("lint: a floating promise is found; test() of node:test is not one", async (t) => {
