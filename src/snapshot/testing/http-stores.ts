@@ -1,5 +1,5 @@
 /** For tests: the stores behind HTTP, each with a server on loopback that fails on purpose, and how it is reached. */
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -87,6 +87,8 @@ export function openStore(
 }
 
 let dir: string | undefined;
+/** Made once: it takes longer than a test. */
+let privateKey: KeyObject | undefined;
 
 /** The key of a service account whose tokens the store itself hands out. */
 function accountFile(endpoint: string): string {
@@ -96,7 +98,7 @@ function accountFile(endpoint: string): string {
     dir = made;
   }
   const file = path.join(dir, `${new URL(endpoint).port}.json`);
-  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  privateKey ??= generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
   const account = {
     type: "service_account",
     client_email: "a@b",
