@@ -1,9 +1,7 @@
 /** Whether users of a cluster can be given certificates at all. */
 import { modeOf } from "../config/flags.ts";
+import type { CertificateObstacle } from "../messages/auth-words.ts";
 import type { View } from "../view.ts";
-
-/** Why nobody can be given a certificate of the client plane, as it is asked for. */
-export type CertificateObstacle = "Plaintext" | "NoClientAuth" | "OwnCertificates";
 
 export function certificateObstacle({ tls }: View["spec"]): CertificateObstacle | undefined {
   const mode = modeOf(tls, "client");

@@ -3,7 +3,7 @@ import type { PermissionSpec } from "../../api/etcd-role.ts";
 import type { Access, Permission } from "./facts.ts";
 
 /** From this key to the last there is, in etcd's notation. */
-const TO_THE_END = "00";
+export const TO_THE_END = "00";
 
 /** Two entries for one range permit what both do: etcd keeps one permission for each range. */
 export function wantedPermissions(specs: readonly PermissionSpec[]): Permission[] {
@@ -45,18 +45,4 @@ function bytesOf(text: string): number[] {
 
 function hexOf(bytes: readonly number[]): string {
   return bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** For people: the key as text where it is one. */
-export function sayRange({ key, end }: Permission): string {
-  const from = textOf(key);
-  if (end === "") return from;
-  if (end === TO_THE_END) return key === TO_THE_END ? "all keys" : `${from} and all keys after it`;
-  return `${from} to ${textOf(end)}`;
-}
-
-function textOf(hex: string): string {
-  const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
-  const text = new TextDecoder().decode(bytes);
-  return /^[\x20-\x7e]+$/.test(text) ? text : `0x${hex}`;
 }

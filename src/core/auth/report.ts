@@ -3,13 +3,14 @@ import type { AuthObjectStatus } from "../../api/auth-object.ts";
 import type { EtcdUserStatus } from "../../api/etcd-user.ts";
 import type { Action } from "../action.ts";
 import type { AuthReason } from "../messages/auth-reasons.ts";
+import { authVerdict } from "../messages/auth-verdicts.ts";
+import type { AuthProblem } from "../messages/auth-words.ts";
 import { condition, findCondition, no, sentence, timestamp, yes } from "../status/condition.ts";
 import type { View } from "../view.ts";
 import { authSteps, type AuthStep } from "./diff.ts";
 import { certificateOf } from "./certified.ts";
 import type { AuthFacts, ObjectKind, RoleFacts, UserFacts } from "./facts.ts";
-import { sayProblem } from "./say.ts";
-import { usersOfRole, wantedAuth, type AuthProblem, type WantedAuth } from "./wanted.ts";
+import { usersOfRole, wantedAuth, type WantedAuth } from "./wanted.ts";
 
 export interface AuthVerdict {
   /** Reconciling: it becomes ready by itself. Stalled: somebody has to correct something. */
@@ -98,23 +99,10 @@ export function authStatus(
 function common(view: View, { etcd }: AuthFacts): AuthVerdict | undefined {
   const { cluster } = view.observation;
   if (cluster.deleting)
-    return {
-      is: "Stalled",
-      reason: "ClusterDeleted",
-      message: `the cluster ${cluster.name} is being deleted`,
-    };
+    return { is: "Stalled", ...authVerdict("ClusterIsDeleted", { cluster: cluster.name }) };
   if (view.spec.auth?.enabled !== true)
-    return {
-      is: "Stalled",
-      reason: "AuthDisabled",
-      message: `EtcdCluster ${cluster.name} does not have spec.auth.enabled: set it to apply users and roles`,
-    };
-  if (etcd === undefined || !view.hasQuorum)
-    return {
-      is: "Reconciling",
-      reason: "Applying",
-      message: "waiting for a quorum, to read users and roles from etcd",
-    };
+    return { is: "Stalled", ...authVerdict("AuthIsOff", { cluster: cluster.name }) };
+  if (etcd === undefined || !view.hasQuorum) return { is: "Reconciling", ...authVerdict("AwaitsQuorum", {}) };
   return undefined;
 }
 
@@ -124,7 +112,7 @@ function verdictOnUser(around: Around, of: UserFacts): AuthVerdict | undefined {
   return (
     common(around.view, around.facts) ??
     stalled(problem) ??
-    certified(around.facts, of, progress(around, of, `user ${of.name}`))
+    certified(around.facts, of, progress(around, of, "user"))
   );
 }
 
@@ -136,10 +124,9 @@ function certified(facts: AuthFacts, of: UserFacts, done: AuthVerdict): AuthVerd
 function uncertified(facts: AuthFacts, of: UserFacts): AuthVerdict | undefined {
   if (!of.certificate) return undefined;
   const { expires, problem } = certificateOf(facts, of) ?? {};
-  const pending = (message: string) =>
-    ({ is: "Reconciling", reason: "CertificatePending", message }) as const;
-  if (problem !== undefined) return pending(`spec.certificate: ${problem}`);
-  return expires === undefined ? pending("issuing the certificate of the user") : undefined;
+  if (problem !== undefined)
+    return { is: "Reconciling", ...authVerdict("CertificateFails", { why: problem }) };
+  return expires === undefined ? { is: "Reconciling", ...authVerdict("CertificateAwaited", {}) } : undefined;
 }
 
 function verdictOnRole(around: Around, of: RoleFacts): AuthVerdict | undefined {
@@ -147,23 +134,21 @@ function verdictOnRole(around: Around, of: RoleFacts): AuthVerdict | undefined {
   if (of.deleting) {
     const users = usersOfRole(view, facts, of.name);
     if (!of.applied || users.length === 0) return undefined;
-    const message = `the role is deleted once nothing names it any more: ${users.join(", ")}`;
-    return { is: "Reconciling", reason: "InUse", message };
+    return { is: "Reconciling", ...authVerdict("RoleInUse", { users }) };
   }
   const problem = wanted.roles.find((role) => role.of === of)?.problem;
-  return common(view, facts) ?? stalled(problem) ?? progress(around, of, `role ${of.name}`);
+  return common(view, facts) ?? stalled(problem) ?? progress(around, of, "role");
 }
 
 function stalled(problem: AuthProblem | undefined): AuthVerdict | undefined {
-  return (
-    problem && { is: "Stalled", reason: problem.reason, message: `${problem.field}: ${sayProblem(problem)}` }
-  );
+  return problem && { is: "Stalled", ...authVerdict(problem.reason, { problem }) };
 }
 
-function progress({ facts, steps }: Around, of: Facts, what: string): AuthVerdict {
+function progress({ facts, steps }: Around, of: Facts, kind: "user" | "role"): AuthVerdict {
+  const about = { kind, name: of.name };
   if (steps.some((step) => step.of === of))
-    return { is: "Reconciling", reason: "Applying", message: `applying ${what} to etcd` };
-  if (facts.etcd?.enabled)
-    return { is: "Ready", reason: "Applied", message: `etcd has ${what} as described` };
-  return { is: "Reconciling", reason: "Applying", message: `etcd has ${what}; auth is about to be enabled` };
+    return { is: "Reconciling", ...authVerdict("BeingApplied", about) };
+  return facts.etcd?.enabled
+    ? { is: "Ready", ...authVerdict("IsApplied", about) }
+    : { is: "Reconciling", ...authVerdict("AwaitsAuth", about) };
 }

@@ -3,9 +3,10 @@
  * wrong with it. One that is wrong is left as it is in etcd: nobody loses a right by a mistyped name.
  */
 import { ROOT } from "../../api/auth-names.ts";
+import type { AuthProblem } from "../messages/auth-words.ts";
 import type { View } from "../view.ts";
 import type { AuthFacts, Permission, RoleFacts, UserFacts } from "./facts.ts";
-import { certificateObstacle, type CertificateObstacle } from "./obstacle.ts";
+import { certificateObstacle } from "./obstacle.ts";
 import { own } from "./own.ts";
 import { wantedPermissions } from "./permission.ts";
 
@@ -26,25 +27,6 @@ export interface WantedRole {
   readonly of: RoleFacts;
   readonly problem?: AuthProblem;
 }
-
-export type AuthProblem =
-  | { readonly reason: "UnknownRole"; readonly field: string; readonly roles: readonly string[] }
-  | {
-      readonly reason: "PasswordMissing";
-      readonly field: string;
-      readonly secret: string;
-      readonly why: string;
-    }
-  | {
-      readonly reason: "CertificateUnavailable";
-      readonly field: string;
-      readonly user: string;
-      readonly why: CertificateObstacle;
-    }
-  | { readonly reason: "NameTaken"; readonly field: string; readonly name: string; readonly by: string };
-
-/** In the place of an object's name, which it cannot be. */
-export const QUORATE = "Quorate itself";
 
 export interface WantedAuth {
   readonly users: readonly WantedUser[];
@@ -134,7 +116,7 @@ export function isOwnName({ self }: AuthFacts, name: string): boolean {
 }
 
 function takenByQuorate({ name }: UserFacts, facts: AuthFacts): AuthProblem | undefined {
-  return isOwnName(facts, name) ? { reason: "NameTaken", field: "spec.name", name, by: QUORATE } : undefined;
+  return isOwnName(facts, name) ? { reason: "NameTaken", field: "spec.name", name } : undefined;
 }
 
 function notCertified({ certificate, name }: UserFacts, spec: View["spec"]): AuthProblem | undefined {

@@ -1,4 +1,6 @@
 /** Messages of etcd's authentication. */
+import type { AuthChange } from "../auth/facts.ts";
+import { sayChange, sayProblem, type AuthProblem } from "./auth-words.ts";
 import { step, wait, type Names } from "./message.ts";
 import { dateTime, list } from "./words.ts";
 
@@ -10,8 +12,8 @@ const OBJECT: OfObject = { of: "EtcdUser", name: "orders" };
 
 export const AUTH = {
   AuthChanged: step({
-    say: ({ what }: { what: string }) => `auth: ${what}`,
-    example: { what: "granting role orders-writer to user orders" },
+    say: ({ change }: { change: AuthChange }) => `auth: ${sayChange(change)}`,
+    example: { change: { do: "GrantRole", role: "orders-writer", user: "orders" } },
   }),
   AuthReadBack: step({
     say: () => "auth: reading users and roles back",
@@ -63,12 +65,11 @@ export const AUTH = {
     example: {},
   }),
   AuthBlocked: wait("AuthPending", {
-    say: ({ field, why, isEnabled }: { field: string; why: string; isEnabled: boolean }) =>
-      `${isEnabled ? "auth is enabled, but not as described" : "auth is not enabled yet"} (${field}: ${why})`,
-    next: ({ field }) => `Correct ${field}; everything else keeps running as it is.`,
+    say: ({ problem, isEnabled }: { problem: AuthProblem; isEnabled: boolean }) =>
+      `${isEnabled ? "auth is enabled, but not as described" : "auth is not enabled yet"} (${problem.field}: ${sayProblem(problem)})`,
+    next: ({ problem }) => `Correct ${problem.field}; everything else keeps running as it is.`,
     example: {
-      field: "spec.auth.clientRoles",
-      why: "no role is named orders-writer; create an EtcdRole for it, or correct the name",
+      problem: { reason: "UnknownRole", field: "spec.auth.clientRoles", roles: ["orders-writer"] },
       isEnabled: false,
     },
   }),

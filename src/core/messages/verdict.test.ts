@@ -1,6 +1,8 @@
 /** Every row of the tables of verdicts: a sentence in the voice of the product under a reason that is documented. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { AUTH_REASONS } from "./auth-reasons.ts";
+import { AUTH_VERDICTS } from "./auth-verdicts.ts";
 import { OPERATION_ENDINGS, ending } from "./operation-endings.ts";
 import { OPERATION_REASONS } from "./operation-reasons.ts";
 import { OPERATION_REPORTS } from "./operation-reports.ts";
@@ -16,6 +18,7 @@ interface Row {
 const AREAS: readonly (readonly [Readonly<Record<string, Row>>, object])[] = [
   [OPERATION_ENDINGS, OPERATION_REASONS],
   [OPERATION_REPORTS, { ...OPERATION_REASONS, ...REASONS }],
+  [AUTH_VERDICTS, AUTH_REASONS],
 ];
 
 test("a sentence is a fragment without a full stop, and its reason is one that is documented", () => {

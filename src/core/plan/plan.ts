@@ -3,7 +3,7 @@
  * same function that acts also foretells, so a plan cannot drift away from what is done.
  */
 import type { Act, Decision, Hold } from "../action.ts";
-import { sayChange } from "../auth/say.ts";
+import { sayChange } from "../messages/auth-words.ts";
 import { decide } from "../decide.ts";
 import { sameContent } from "../template/hash.ts";
 import type { Observation } from "../observation.ts";

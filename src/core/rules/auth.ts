@@ -7,7 +7,6 @@ import type { Outcome } from "../action.ts";
 import { lackTokens } from "../assess/tokens.ts";
 import { authSteps, endings, type AuthStep } from "../auth/diff.ts";
 import type { AuthChange, AuthFacts, EtcdAuth } from "../auth/facts.ts";
-import { sayChange, sayProblem } from "../auth/say.ts";
 import { wantedAuth } from "../auth/wanted.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
 import { act, hold } from "../steps/outcome.ts";
@@ -33,11 +32,7 @@ function enabled(view: View, facts: AuthFacts, etcd: EtcdAuth): Outcome | undefi
   if (first) return stepFor(first);
   const blocked = wantedAuth(view, facts).users.find(({ own, problem }) => own && problem);
   if (blocked?.problem) {
-    const params = {
-      field: blocked.problem.field,
-      why: sayProblem(blocked.problem),
-      isEnabled: etcd.enabled,
-    };
+    const params = { problem: blocked.problem, isEnabled: etcd.enabled };
     return hold(HOLDS.nothing, "AuthBlocked", params, { unfinished: true });
   }
   if (etcd.predicted) return act("record", "AuthReadBack", {}, authAction({ do: "ReadBack" }));
@@ -67,8 +62,7 @@ function authAction(change: AuthChange) {
 }
 
 function stepFor(step: AuthStep): Outcome {
-  if ("change" in step)
-    return act("record", "AuthChanged", { what: sayChange(step.change) }, authAction(step.change));
+  if ("change" in step) return act("record", "AuthChanged", { change: step.change }, authAction(step.change));
   const { kind: of, note } = step;
   const { object: name, uid, resourceVersion } = step.of;
   const write = { of, name, uid, resourceVersion, change: { applied: note === "apply" } };

@@ -1,8 +1,32 @@
 /** What a change does and what is wrong with a user, in words. No password is ever in them. */
-import type { AuthChange } from "./facts.ts";
-import type { CertificateObstacle } from "./obstacle.ts";
-import { sayRange } from "./permission.ts";
-import { QUORATE, type AuthProblem } from "./wanted.ts";
+import type { AuthChange, Permission } from "../auth/facts.ts";
+import { TO_THE_END } from "../auth/permission.ts";
+
+/** Why nobody can be given a certificate of the client plane, as it is asked for. */
+export type CertificateObstacle = "Plaintext" | "NoClientAuth" | "OwnCertificates";
+
+/** What is wrong with a user or a role, as data. */
+export type AuthProblem =
+  | { readonly reason: "UnknownRole"; readonly field: string; readonly roles: readonly string[] }
+  | {
+      readonly reason: "PasswordMissing";
+      readonly field: string;
+      readonly secret: string;
+      readonly why: string;
+    }
+  | {
+      readonly reason: "CertificateUnavailable";
+      readonly field: string;
+      readonly user: string;
+      readonly why: CertificateObstacle;
+    }
+  | {
+      readonly reason: "NameTaken";
+      readonly field: string;
+      readonly name: string;
+      /** The name of another object; absent where Quorate itself uses it. */
+      readonly by?: string;
+    };
 
 /** What one change does, for steps and plans. */
 export function sayChange(change: AuthChange): string {
@@ -56,8 +80,22 @@ export function sayProblem(problem: AuthProblem): string {
     case "CertificateUnavailable":
       return OBSTACLES[problem.why](problem.user);
     case "NameTaken":
-      if (problem.by === QUORATE)
+      if (problem.by === undefined)
         return `Quorate itself uses the user ${problem.name}; create an EtcdUser with another name instead`;
       return `${problem.by} already describes ${problem.name}; delete one of the two`;
   }
+}
+
+/** For people: the key as text where it is one. */
+function sayRange({ key, end }: Permission): string {
+  const from = textOf(key);
+  if (end === "") return from;
+  if (end === TO_THE_END) return key === TO_THE_END ? "all keys" : `${from} and all keys after it`;
+  return `${from} to ${textOf(end)}`;
+}
+
+function textOf(hex: string): string {
+  const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+  const text = new TextDecoder().decode(bytes);
+  return /^[\x20-\x7e]+$/.test(text) ? text : `0x${hex}`;
 }
