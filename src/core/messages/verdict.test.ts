@@ -8,6 +8,12 @@ import { OPERATION_REASONS } from "./operation-reasons.ts";
 import { OPERATION_REPORTS } from "./operation-reports.ts";
 import { REASONS } from "./reasons.ts";
 import { withoutChange } from "./recovery-endings.ts";
+import { FOLLOWER_REASONS } from "./follower-reasons.ts";
+import { SCHEDULE_REASONS } from "./schedule-reasons.ts";
+import { FOLLOWER_VERDICTS, SCHEDULE_VERDICTS } from "./schedule-verdicts.ts";
+import { SNAPSHOT_REASONS } from "./snapshot-reasons.ts";
+import { SNAPSHOT_VERDICTS, VERIFICATION_VERDICTS } from "./snapshot-verdicts.ts";
+import { VERIFICATION_REASONS } from "./verification-reasons.ts";
 
 interface Row {
   readonly reason: string;
@@ -19,6 +25,10 @@ const AREAS: readonly (readonly [Readonly<Record<string, Row>>, object])[] = [
   [OPERATION_ENDINGS, OPERATION_REASONS],
   [OPERATION_REPORTS, { ...OPERATION_REASONS, ...REASONS }],
   [AUTH_VERDICTS, AUTH_REASONS],
+  [SNAPSHOT_VERDICTS, SNAPSHOT_REASONS],
+  [VERIFICATION_VERDICTS, VERIFICATION_REASONS],
+  [SCHEDULE_VERDICTS, SCHEDULE_REASONS],
+  [FOLLOWER_VERDICTS, FOLLOWER_REASONS],
 ];
 
 test("a sentence is a fragment without a full stop, and its reason is one that is documented", () => {

@@ -7,13 +7,14 @@
 import type { EtcdSnapshotStatus } from "../../api/etcd-snapshot.ts";
 import { timestamp } from "../status/condition.ts";
 import { knownReason } from "../messages/snapshot-reasons.ts";
+import { snapshotVerdict } from "../messages/snapshot-verdicts.ts";
 import type { SnapshotEffect } from "./effect.ts";
 import type { Blocked, JobFacts, SnapshotFacts } from "./facts.ts";
 import { followerTurn } from "./follower.ts";
 import { jobName } from "./names.ts";
 import { scheduleTurn } from "./schedule.ts";
 import { isFinal, isReported, statusAfter, type SnapshotVerdict } from "./status.ts";
-import { awaitResult, jobNamed, startJob, workerNamed, type JobRequest, type Turn } from "./turn.ts";
+import { awaitResult, startJob, workerNamed, type JobRequest, type Turn } from "./turn.ts";
 import { firstRequest, isToBeVerified, verificationTurn } from "./verification.ts";
 import type { SnapshotWorld } from "./world.ts";
 
@@ -118,36 +119,29 @@ function held(snapshot: SnapshotFacts): Turn {
 function pending(world: SnapshotWorld, snapshot: SnapshotFacts, ahead: SnapshotFacts | undefined): Turn {
   const { cluster, now, blocked } = world;
   const { spec, createdAt } = snapshot;
-  const wait = (reason: SnapshotVerdict["reason"], message: string) =>
-    reported(world, snapshot, { phase: "Pending", reason, message });
-  const reject = (reason: SnapshotVerdict["reason"], message: string) =>
-    reported(world, snapshot, { phase: "Rejected", reason, message });
-  if (snapshot.invalid !== undefined) return reject("InvalidSnapshot", snapshot.invalid);
-  if (snapshot.unsupported !== undefined) return reject("DestinationUnsupported", snapshot.unsupported);
+  const about = { cluster: spec.cluster };
+  const wait: Note = (why) => reported(world, snapshot, { phase: "Pending", ...why });
+  const reject: Note = (why) => reported(world, snapshot, { phase: "Rejected", ...why });
+  if (snapshot.invalid !== undefined) return reject({ reason: "InvalidSnapshot", message: snapshot.invalid });
+  if (snapshot.unsupported !== undefined)
+    return reject({ reason: "DestinationUnsupported", message: snapshot.unsupported });
   if (isBuilt(snapshot)) return pendingPoint(world, snapshot, { ahead, wait, reject });
   if (cluster.is === "absent") {
     const untilMs = createdAt + AWAIT_CLUSTER_MS - now;
-    if (untilMs <= 0)
-      return reject(
-        "ClusterNotFound",
-        `EtcdCluster ${spec.cluster} does not exist; create the snapshot again once it does`,
-      );
-    const message = `EtcdCluster ${spec.cluster} does not exist; the snapshot is taken if it is created by ${timestamp(createdAt + AWAIT_CLUSTER_MS)}, and is rejected otherwise`;
-    return wait("ClusterNotFound", message) ?? { inMs: untilMs };
+    if (untilMs <= 0) return reject(snapshotVerdict("ClusterNotFound", about));
+    const until = timestamp(createdAt + AWAIT_CLUSTER_MS);
+    return wait(snapshotVerdict("ClusterAwaited", { ...about, until })) ?? { inMs: untilMs };
   }
   if (cluster.is === "invalid")
-    return wait(
-      "ClusterInvalid",
-      `EtcdCluster ${spec.cluster} is invalid (${cluster.why}); the snapshot is taken once it is corrected`,
-    );
-  if (cluster.deleting) return reject("ClusterDeleted", `EtcdCluster ${spec.cluster} is being deleted`);
-  if (ahead) return wait("Queued", `waiting for ${ahead.name} to be taken`);
+    return wait(snapshotVerdict("InvalidBeforeTaken", { ...about, why: cluster.why, point: false }));
+  if (cluster.deleting) return reject(snapshotVerdict("ClusterLeaves", about));
+  if (ahead) return wait(snapshotVerdict("AwaitsTurn", { ahead: ahead.name }));
   const why = notNow(blocked, cluster.sources);
-  if (why) return wait(why.reason, why.message);
+  if (why) return wait(why);
   return begun(world, snapshot, { clusterUID: cluster.uid });
 }
 
-type Note = (reason: SnapshotVerdict["reason"], message: string) => Turn;
+type Note = (why: Pick<SnapshotVerdict, "reason" | "message">) => Turn;
 
 /** A point in time needs the store alone, and to know which etcd to replay with. */
 function pendingPoint(
@@ -158,29 +152,14 @@ function pendingPoint(
   const { cluster } = snapshot.spec;
   if (replayVersion(world, snapshot) === undefined) {
     if (world.cluster.is === "invalid")
-      return wait(
-        "ClusterInvalid",
-        `EtcdCluster ${cluster} is invalid (${world.cluster.why}); the snapshot is built once it is corrected`,
-      );
+      return wait(snapshotVerdict("InvalidBeforeTaken", { cluster, why: world.cluster.why, point: true }));
     const untilMs = snapshot.createdAt + AWAIT_CLUSTER_MS - world.now;
-    const why = `EtcdCluster ${cluster} does not exist, so the version of etcd that wrote the snapshots is not known`;
-    if (untilMs <= 0)
-      return reject(
-        "ClusterNotFound",
-        `${why}: create another EtcdSnapshot with spec.pointInTime.etcdVersion`,
-      );
+    if (untilMs <= 0) return reject(snapshotVerdict("VersionUnknown", { cluster }));
     const until = timestamp(world.now + untilMs);
-    return (
-      wait(
-        "ClusterNotFound",
-        `${why}; it is built if that is created by ${until}, and is rejected otherwise`,
-      ) ?? {
-        inMs: untilMs,
-      }
-    );
+    return wait(snapshotVerdict("VersionAwaited", { cluster, until })) ?? { inMs: untilMs };
   }
-  if (ahead) return wait("Queued", `waiting for ${ahead.name} to be taken`);
-  if (world.blocked?.reason === "ImageUnknown") return wait("ImageUnknown", world.blocked.message);
+  if (ahead) return wait(snapshotVerdict("AwaitsTurn", { ahead: ahead.name }));
+  if (world.blocked?.reason === "ImageUnknown") return wait(world.blocked);
   return begun(world, snapshot, {});
 }
 
@@ -200,47 +179,38 @@ function begun(world: SnapshotWorld, snapshot: SnapshotFacts, fields: Partial<Et
   const job = jobName(snapshot, "save", 1);
   return reported(world, snapshot, {
     phase: "Running",
-    reason: "Started",
-    message: `creating ${jobNamed(world, job)}`,
+    ...snapshotVerdict("JobBegins", { job: workerNamed(world, job) }),
     fields: { ...fields, job, startedAt: timestamp(world.now) },
   });
 }
 
 function notNow(blocked: Blocked | undefined, sources: readonly string[]): Blocked | undefined {
-  if (sources.length === 0)
-    return { reason: "NoMember", message: "no voting member of the cluster answers; waiting for one" };
-  return blocked;
+  return sources.length === 0 ? snapshotVerdict("NoMember", {}) : blocked;
 }
 
 function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   const { cluster } = world;
-  const goesOn = (reason: SnapshotVerdict["reason"], message: string) =>
-    reported(world, snapshot, { phase: "Running", reason, message });
-  const failed = (reason: SnapshotVerdict["reason"], message: string) =>
-    reported(world, snapshot, { phase: "Failed", reason, message });
+  const about = { cluster: snapshot.spec.cluster };
+  const goesOn: Note = (why) => reported(world, snapshot, { phase: "Running", ...why });
+  const failed: Note = (why) => reported(world, snapshot, { phase: "Failed", ...why });
   const job = snapshot.jobs.find(({ task }) => task === "save");
   if (job === undefined && snapshot.spec.pointInTime !== undefined) {
-    if (world.blocked?.reason === "ImageUnknown") return goesOn("ImageUnknown", world.blocked.message);
+    if (world.blocked?.reason === "ImageUnknown") return goesOn(world.blocked);
     const etcdVersion = replayVersion(world, snapshot);
     if (etcdVersion === undefined && cluster.is === "invalid")
-      return goesOn("ClusterInvalid", `EtcdCluster ${snapshot.spec.cluster} is invalid (${cluster.why})`);
-    if (etcdVersion === undefined)
-      return failed(
-        "ClusterDeleted",
-        `EtcdCluster ${snapshot.spec.cluster} was deleted; create another EtcdSnapshot with spec.pointInTime.etcdVersion`,
-      );
+      return goesOn(snapshotVerdict("InvalidMeanwhile", { ...about, why: cluster.why }));
+    if (etcdVersion === undefined) return failed(snapshotVerdict("VersionLost", about));
     const size = Math.max(0, ...world.snapshots.map(({ status }) => status.size ?? 0));
     return started(world, snapshot, { task: "save", attempt: 1, endpoints: [], etcdVersion, size });
   }
   if (job === undefined) {
     const uid = cluster.is === "absent" ? undefined : cluster.uid;
-    if (uid !== snapshot.status.clusterUID)
-      return failed("ClusterDeleted", `the EtcdCluster ${snapshot.spec.cluster} that it is of was deleted`);
+    if (uid !== snapshot.status.clusterUID) return failed(snapshotVerdict("ClusterGone", about));
     if (cluster.is === "invalid")
-      return goesOn("ClusterInvalid", `EtcdCluster ${snapshot.spec.cluster} is invalid (${cluster.why})`);
+      return goesOn(snapshotVerdict("InvalidMeanwhile", { ...about, why: cluster.why }));
     const sources = cluster.is === "present" ? cluster.sources : [];
     const why = notNow(world.blocked, sources);
-    if (why) return goesOn(why.reason, why.message);
+    if (why) return goesOn(why);
     const hashKv = isToBeVerified(world, snapshot);
     const life = cluster.is === "present" && cluster.life ? { life: cluster.life } : {};
     return started(world, snapshot, { task: "save", attempt: 1, endpoints: sources, hashKv, ...life });
@@ -250,24 +220,24 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   const { state } = job;
   switch (state.is) {
     case "waiting":
-      return goesOn(
-        "Started",
-        `${jobNamed(world, job.name)} waits${state.why === undefined ? " for its Pod" : `: ${state.why}`}`,
-      );
+      return goesOn(snapshotVerdict("JobWaits", { job: workerNamed(world, job.name), why: state.why }));
     case "running":
-      return goesOn("Started", `${workerNamed(world, state.pod)} is taking the snapshot`);
+      return goesOn(snapshotVerdict("BeingTaken", { worker: workerNamed(world, state.pod) }));
     case "succeeded": {
       const { taken, agoMs } = state;
       if (taken === undefined) return unread(snapshot, job, agoMs);
-      const from = taken.takenFrom === undefined ? "" : ` from ${taken.takenFrom}`;
-      const message = snapshot.spec.pointInTime
-        ? `built from recorded changes, at revision ${taken.revision}`
-        : `taken${from} at revision ${taken.revision}`;
+      const { revision, takenFrom: from } = taken;
+      const done = snapshot.spec.pointInTime
+        ? snapshotVerdict("PointBuilt", { revision })
+        : snapshotVerdict("Taken", { revision, from });
       const fields = { ...taken, ...firstRequest(snapshot) };
-      return reported(world, snapshot, { phase: "Succeeded", reason: "Completed", message, fields });
+      return reported(world, snapshot, { phase: "Succeeded", ...done, fields });
     }
     case "failed":
-      return awaitResult(state) ?? failed(knownReason(state.reason) ?? "JobFailed", state.message);
+      return (
+        awaitResult(state) ??
+        failed({ reason: knownReason(state.reason) ?? "JobFailed", message: state.message })
+      );
   }
 }
 
@@ -288,11 +258,10 @@ function ending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   if (spec.deletionPolicy !== "Delete" || status.startedAt === undefined)
     return { effect: { kind: "ReleaseSnapshot", snapshot } };
   const saving = jobs.find(({ task, state }) => task === "save" && !isOver(state));
-  const note = (reason: SnapshotVerdict["reason"], message: string) =>
-    reported(world, snapshot, { phase: "Deleting", reason, message });
+  const note: Note = (why) => reported(world, snapshot, { phase: "Deleting", ...why });
   if (saving)
     return saving.deleting
-      ? note("DeletingObject", `${jobNamed(world, saving.name)} is stopped before the object is deleted`)
+      ? note(snapshotVerdict("JobIsStopped", { job: workerNamed(world, saving.name) }))
       : { effect: { kind: "DeleteJob", snapshot, job: saving.name, uid: saving.uid } };
   const latest = jobs
     .filter(({ task }) => task === "delete")
@@ -301,19 +270,21 @@ function ending(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
   const next = { task: "delete", attempt: (latest?.attempt ?? 0) + 1, endpoints: [] } as const;
   if (latest === undefined || latest.deleting) {
     // A certificate and a member are of no use here.
-    if (world.blocked?.reason === "ImageUnknown") return note("ImageUnknown", world.blocked.message);
+    if (world.blocked?.reason === "ImageUnknown") return note(world.blocked);
     return latest ? undefined : started(world, snapshot, next);
   }
   const { state } = latest;
   if (state.is === "succeeded") return { effect: { kind: "ReleaseSnapshot", snapshot } };
   if (state.is !== "failed") {
-    const why = state.is === "waiting" && state.why !== undefined ? ` (${state.why})` : "";
-    const job = jobNamed(world, latest.name);
-    return note("DeletingObject", `${job} deletes the object from the store${why}`);
+    const why = state.is === "waiting" ? state.why : undefined;
+    return note(snapshotVerdict("ObjectIsDeleted", { job: workerNamed(world, latest.name), why }));
   }
   if (state.agoMs >= RETRY_DELETE_MS) return started(world, snapshot, next);
-  const message = `the object could not be deleted: ${state.message}. Set spec.deletionPolicy to Retain to keep it and let the EtcdSnapshot go`;
-  return note("DeleteFailed", message) ?? { inMs: RETRY_DELETE_MS - state.agoMs };
+  return (
+    note(snapshotVerdict("ObjectNotDeleted", { why: state.message })) ?? {
+      inMs: RETRY_DELETE_MS - state.agoMs,
+    }
+  );
 }
 
 function isOver({ is }: JobFacts["state"]): boolean {
@@ -322,8 +293,8 @@ function isOver({ is }: JobFacts["state"]): boolean {
 
 function started(world: SnapshotWorld, snapshot: SnapshotFacts, job: JobRequest): Turn {
   const phase = job.task === "save" ? "Running" : "Deleting";
-  return startJob(world, snapshot, job, (message) =>
-    reported(world, snapshot, { phase, reason: "JobRefused", message }),
+  return startJob(world, snapshot, job, (why) =>
+    reported(world, snapshot, { phase, ...snapshotVerdict("JobRefused", why) }),
   );
 }
 

@@ -9,6 +9,8 @@ import { CHANGES_INTERVAL } from "../../api/intervals.ts";
 import { doubledMs, type Backoff } from "../../seams/backoff.ts";
 import { canonical, shortHash } from "../template/hash.ts";
 import type { FollowerReason } from "../messages/follower-reasons.ts";
+import { followerVerdict } from "../messages/schedule-verdicts.ts";
+import type { Verdict as Said } from "../messages/verdict.ts";
 import { no, sentence, timestamp, yes, type Verdict } from "../status/condition.ts";
 import type { SnapshotEffect } from "./effect.ts";
 import type { ScheduleFacts } from "./facts.ts";
@@ -27,6 +29,8 @@ export interface FollowerTurn {
   readonly at?: number;
 }
 
+type Report = Said<FollowerReason>;
+
 /** One that does not stop within this time, such as on a node that is gone, is not waited for. */
 const STOPS_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 10_000;
@@ -43,7 +47,7 @@ export function followerTurn(schedule: ScheduleFacts, world: SnapshotWorld): Fol
   if (spec.incremental === undefined || schedule.deleting)
     return live.length === 0 ? undefined : { effects: stop(live) };
   const over = whyEnded(schedule, world);
-  if (over !== undefined) return { effects: stop(live), ...reported(schedule, "NotFollowing", over) };
+  if (over !== undefined) return { effects: stop(live), ...reported(schedule, over) };
   const endpoints = endpointsIn(world);
   const recipe = recipeOf(schedule, world);
   const usable = live.filter((one) => one.recipe === recipe && one.state.is !== "ended");
@@ -59,29 +63,32 @@ export function followerTurn(schedule: ScheduleFacts, world: SnapshotWorld): Fol
   const effects: SnapshotEffect[] = stop(running);
   const blocked = whyBlocked(world);
   // What runs with an earlier recipe is better than nothing.
-  if (blocked !== undefined) return { effects: [], ...reported(schedule, "NotFollowing", blocked) };
+  if (blocked !== undefined) return { effects: [], ...reported(schedule, blocked) };
   const waitMs = Math.max(0, ...followers.map(({ stoppingMs = 0 }) => STOPS_WITHIN_MS - stoppingMs));
   const isFree = running.length === 0 && (followers.length === ended.length || waitMs === 0);
   const attempt = 1 + Math.max(0, ...followers.map((one) => one.attempt));
-  const name = workerNamed(world, followerName(schedule, attempt));
+  const follower = workerNamed(world, followerName(schedule, attempt));
   if (!isFree)
     return {
       effects,
-      ...reported(schedule, "Starting", "the follower is replaced; waiting for the former one to stop"),
+      ...reported(schedule, followerVerdict("FormerStops", {})),
       at: world.now + Math.max(1_000, waitMs),
     };
   const pause = pauseAfter(ended);
   if (pause) {
     const at = world.now + pause.leftMs;
-    const message = `${pause.why}; the next one is created at ${timestamp(at)}`;
-    return { effects, ...reported(schedule, "FollowerFailed", message), at };
+    const paused = followerVerdict("FollowerEnded", { why: pause.why, at: timestamp(at) });
+    return { effects, ...reported(schedule, paused), at };
   }
   const failure = schedule.followerFailure;
   return {
     effects: [{ kind: "StartFollower", schedule, attempt, recipe, endpoints }],
-    ...(failure === undefined
-      ? reported(schedule, "Starting", `creating ${name}`)
-      : reported(schedule, "FollowerRefused", `${name} cannot be created: ${failure}; it is tried again`)),
+    ...reported(
+      schedule,
+      failure === undefined
+        ? followerVerdict("FollowerBegins", { follower })
+        : followerVerdict("FollowerRefused", { follower, why: failure }),
+    ),
   };
 }
 
@@ -100,20 +107,21 @@ function pauseAfter(ended: readonly FollowerFacts[]): { leftMs: number; why: str
   return leftMs > 0 ? { leftMs, why } : undefined;
 }
 
-function whyEnded({ spec, invalid }: ScheduleFacts, { cluster }: SnapshotWorld): string | undefined {
-  if (invalid !== undefined) return "the schedule is invalid; its message says why";
-  if (spec.suspend) return "suspended: no changes are recorded";
-  if (cluster.is === "absent") return `EtcdCluster ${spec.cluster} does not exist`;
+function whyEnded({ spec, invalid }: ScheduleFacts, { cluster }: SnapshotWorld): Report | undefined {
+  const about = { cluster: spec.cluster };
+  if (invalid !== undefined) return followerVerdict("ScheduleInvalid", {});
+  if (spec.suspend) return followerVerdict("RecordingSuspended", {});
+  if (cluster.is === "absent") return followerVerdict("NoCluster", about);
   if (cluster.is === "invalid") return undefined;
-  if (cluster.deleting) return `EtcdCluster ${spec.cluster} is being deleted`;
-  return cluster.hibernated ? `EtcdCluster ${spec.cluster} is hibernated` : undefined;
+  if (cluster.deleting) return followerVerdict("ClusterLeaves", about);
+  return cluster.hibernated ? followerVerdict("ClusterSleeps", about) : undefined;
 }
 
-function whyBlocked(world: SnapshotWorld): string | undefined {
+function whyBlocked(world: SnapshotWorld): Report | undefined {
   const { blocked, cluster } = world;
-  if (cluster.is === "invalid") return `the EtcdCluster is invalid (${cluster.why})`;
-  if (blocked) return blocked.message;
-  return endpointsIn(world).length === 0 ? "no member has joined the cluster yet" : undefined;
+  if (cluster.is === "invalid") return followerVerdict("ClusterInvalid", { why: cluster.why });
+  if (blocked) return followerVerdict("FollowerBlocked", { why: blocked.message });
+  return endpointsIn(world).length === 0 ? followerVerdict("NoEndpoint", {}) : undefined;
 }
 
 function endpointsIn({ cluster }: SnapshotWorld): readonly string[] {
@@ -135,14 +143,6 @@ function recipeOf({ spec }: ScheduleFacts, world: SnapshotWorld): string {
   );
 }
 
-const WHY: Readonly<Record<NonNullable<FollowReport["needs"]>, string>> = {
-  none: "there is no snapshot to begin with",
-  auth: "users or roles changed, or authentication was switched",
-  compacted: "etcd compacted changes before they were received",
-  gap: "etcd did not send all changes",
-  damaged: "the last changes in the store are damaged",
-};
-
 function following(
   schedule: ScheduleFacts,
   world: SnapshotWorld,
@@ -151,33 +151,35 @@ function following(
   const { now } = world;
   const { name, state } = current;
   const interval = millisecondsOf(schedule.spec.incremental?.interval ?? CHANGES_INTERVAL);
-  const worker = workerNamed(world, name);
+  const follower = workerNamed(world, name);
   const at = now + Math.max(LOOK_EVERY_MS, interval);
-  const note = (reason: FollowerReason, message: string, report?: FollowReport) => ({
-    ...reported(schedule, reason, message, name, report),
+  const note = (verdict: Report, report?: FollowReport) => ({
+    ...reported(schedule, verdict, name, report),
     at,
   });
   if (state.is !== "running") {
-    const why = state.why;
-    return why === undefined ? note("Starting", `${worker} is being started`) : note("FollowerFailed", why);
+    const { why } = state;
+    return why === undefined
+      ? note(followerVerdict("FollowerStarts", { follower }))
+      : note(followerVerdict("FollowerWaits", { why }));
   }
   const { report } = state;
   const { incremental: before } = schedule.status;
   if (report?.state === "awaits-base") {
-    const message = `${WHY[report.needs ?? "none"]}; a snapshot is taken to begin with`;
-    return { ...note("AwaitingBase", message, report), needsBase: true };
+    const awaited = followerVerdict("BaseAwaited", { needs: report.needs ?? "none" });
+    return { ...note(awaited, report), needsBase: true };
   }
-  const silent = `${worker} does not report its progress${world.by === "process" ? "" : "; the operator has to be able to ask it at port 2381"}`;
   // One that was started again begins to report where the last segment ends.
   const known = Math.max(...[report?.time, before?.time].map((time) => Date.parse(time ?? "") || 0));
   if (known === 0 && report === undefined && (state.forMs ?? 0) > BEHIND_LEAST_MS)
-    return note("Behind", silent);
-  if (known === 0) return note("Starting", `${worker} is being started`, report);
+    return note(followerVerdict("FollowerSilent", { follower }));
+  if (known === 0) return note(followerVerdict("FollowerStarts", { follower }), report);
   if (now - known > behindAfter(interval)) {
-    const why = report === undefined ? silent : (report.problem ?? `${worker} is behind`);
-    return note("Behind", `no changes were recorded since ${timestamp(known)}: ${why}`, report);
+    const since = timestamp(known);
+    const seen = { follower, since, answers: report !== undefined, problem: report?.problem };
+    return note(followerVerdict("NothingRecorded", seen), report);
   }
-  return note("Following", `${worker} records changes`, report);
+  return note(followerVerdict("FollowerRecords", { follower }), report);
 }
 
 function behindAfter(interval: number): number {
@@ -187,8 +189,7 @@ function behindAfter(interval: number): number {
 /** `report`: how far the log is, if it is known. */
 function reported(
   schedule: ScheduleFacts,
-  reason: FollowerReason,
-  fragment: string,
+  { reason, message: fragment }: Report,
   follower?: string,
   report?: FollowReport,
 ): Pick<FollowerTurn, "status" | "verdict"> {

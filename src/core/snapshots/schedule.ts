@@ -6,6 +6,7 @@
 import type { EtcdSnapshotScheduleStatus } from "../../api/etcd-snapshot-schedule.ts";
 import { sameContent } from "../template/hash.ts";
 import type { ScheduleReason } from "../messages/schedule-reasons.ts";
+import { INVALID_FIELDS, scheduleVerdict } from "../messages/schedule-verdicts.ts";
 import { condition, findCondition, no, sentence, timestamp, yes } from "../status/condition.ts";
 import { lastTime, nextTime } from "./cron-times.ts";
 import { CronError, parseCron, type Cron } from "./cron.ts";
@@ -75,16 +76,11 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
   if (typeof when === "string")
     return reported(schedule, own, around, { reason: "InvalidSchedule", message: when });
   const { spec, status } = schedule;
-  if (spec.suspend)
-    return reported(schedule, own, around, {
-      reason: "Suspended",
-      message: "suspended: no snapshots are taken",
-    });
-  if (!around.isThere)
-    return reported(schedule, own, around, {
-      reason: "ClusterNotFound",
-      message: `EtcdCluster ${spec.cluster} does not exist; snapshots are taken once it does`,
-    });
+  if (spec.suspend) return reported(schedule, own, around, scheduleVerdict("Suspended", {}));
+  if (!around.isThere) {
+    const missing = scheduleVerdict("ClusterNotFound", { cluster: spec.cluster });
+    return reported(schedule, own, around, missing);
+  }
   const { cron, zone, verify } = when;
   const last = Math.max(schedule.createdAt, Date.parse(status.lastScheduled ?? "") || 0);
   const due = lastTime(cron, zone, last, now);
@@ -96,8 +92,9 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
   const taken = (at: number, asBase = false): ScheduleTurn => {
     const create = { kind: "CreateSnapshot", schedule, at, ...(asBase && { base: true }) } as const;
     if (schedule.failure === undefined) return { effect: create, at: next };
-    const message = `${scheduledName(schedule, at, asBase)} cannot be created: ${schedule.failure}; the operator tries again`;
-    const turn = reported(schedule, own, around, { reason: "SnapshotRefused", message, next });
+    const snapshot = scheduledName(schedule, at, asBase);
+    const refused = scheduleVerdict("SnapshotRefused", { snapshot, why: schedule.failure });
+    const turn = reported(schedule, own, around, { ...refused, next });
     // Deleting old ones may be what a quota waits for.
     return { ...turn, also: [...(prune ? [prune] : []), create] };
   };
@@ -105,13 +102,11 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
     const made = own.find(({ name }) => name === scheduledName(schedule, due));
     const late = now - due > (spec.startingDeadlineSeconds ?? Infinity) * 1_000;
     if (made || late) {
-      const message = late
-        ? `the snapshot of ${timestamp(due)} was left out: it could not be started in time`
-        : `${made?.name} was created`;
-      const reason = late ? "Missed" : "Scheduled";
+      const verdict = late
+        ? scheduleVerdict("LeftOut", { at: timestamp(due) })
+        : scheduleVerdict("Created", { snapshot: made?.name });
       return reported(schedule, own, around, {
-        reason,
-        message,
+        ...verdict,
         next,
         fields: { lastScheduled: timestamp(due) },
       });
@@ -126,11 +121,12 @@ export function scheduleTurn(schedule: ScheduleFacts, around: Around): ScheduleT
   const first = Math.min(next, verification.at ?? next, base ?? next);
   if (verification.effect) return { effect: verification.effect, at: first };
   const reason = status.reason === "Missed" && !active ? "Missed" : "Scheduled";
-  const message = active
-    ? `taking ${active.name}`
+  const { message } = active
+    ? scheduleVerdict("Taking", { snapshot: active.name })
     : reason === "Missed"
-      ? (status.message ?? "the last snapshot was left out")
-      : `the next snapshot is due at ${timestamp(next)}`;
+      ? // What was left out stays as it was said.
+        { message: status.message ?? scheduleVerdict("LeftOut", { at: status.lastScheduled ?? "" }).message }
+      : scheduleVerdict("NextIsDue", { at: timestamp(next) });
   return {
     ...reported(schedule, own, around, { reason, message, next, fields: verification.fields }),
     at: first,
@@ -160,7 +156,7 @@ interface ScheduleClock {
 
 function clockOf({ spec }: ScheduleFacts): ScheduleClock | string {
   const zone = spec.timeZone ?? "UTC";
-  if (!isZone(zone)) return `spec.timeZone: ${zone} is not a time zone that this operator knows`;
+  if (!isZone(zone)) return INVALID_FIELDS.zone(zone);
   const cron = cronOf(spec.schedule, "spec.schedule");
   const verify = spec.verify && cronOf(spec.verify.schedule, "spec.verify.schedule");
   if (typeof cron === "string") return cron;

@@ -1,4 +1,5 @@
 /** What is done for one snapshot in one pass, and how Jobs are made and awaited alike for all that they do. */
+import type { Worker } from "../messages/snapshot-verdicts.ts";
 import { jobName } from "./names.ts";
 import type { SnapshotEffect } from "./effect.ts";
 import type { SnapshotFacts, SnapshotState } from "./facts.ts";
@@ -22,14 +23,9 @@ export function awaitResult({
 
 export type JobRequest = Omit<Extract<SnapshotEffect, { kind: "StartJob" }>, "kind" | "snapshot">;
 
-/** What does it, in words: by the name of its Job. */
-export function jobNamed({ by }: Pick<SnapshotState, "by">, name: string): string {
-  return `${by === "process" ? "process" : "Job"} ${name}`;
-}
-
-/** Who is at work: a Pod, or a process of this machine. */
-export function workerNamed({ by }: Pick<SnapshotState, "by">, name: string): string {
-  return `${by === "process" ? "process" : "Pod"} ${name}`;
+/** What does it: a Job or its Pod, or a process of this machine. */
+export function workerNamed({ by }: Pick<SnapshotState, "by">, name: string): Worker {
+  return { by, name };
 }
 
 /** The Job, unless the last attempt to make it is what has to be told first. */
@@ -37,10 +33,10 @@ export function startJob(
   world: Pick<SnapshotState, "by">,
   snapshot: SnapshotFacts,
   job: JobRequest,
-  refused: (message: string) => Turn,
+  refused: (why: { readonly job: Worker; readonly why: string }) => Turn,
 ): Turn {
   const { failure } = snapshot;
-  const name = jobNamed(world, jobName(snapshot, job.task, job.attempt));
-  const first = failure === undefined ? undefined : refused(`${name} could not be created: ${failure}`);
+  const named = workerNamed(world, jobName(snapshot, job.task, job.attempt));
+  const first = failure === undefined ? undefined : refused({ job: named, why: failure });
   return first ?? { effect: { kind: "StartJob", snapshot, ...job } };
 }

@@ -5,10 +5,11 @@
  */
 import { formatDuration } from "../../api/duration.ts";
 import type { EtcdSnapshotStatus, SnapshotVerification } from "../../api/etcd-snapshot.ts";
+import { verificationVerdict } from "../messages/snapshot-verdicts.ts";
 import { knownVerificationReason, type VerificationReason } from "../messages/verification-reasons.ts";
 import { condition, findCondition, no, sentence, timestamp, unknown, yes } from "../status/condition.ts";
 import type { JobFacts, SnapshotFacts } from "./facts.ts";
-import { awaitResult, jobNamed, startJob, workerNamed, type Turn } from "./turn.ts";
+import { awaitResult, startJob, workerNamed, type Turn } from "./turn.ts";
 import type { SnapshotWorld } from "./world.ts";
 
 /** What asks for the first verification of a snapshot. */
@@ -25,6 +26,8 @@ interface VerificationVerdict extends Pick<SnapshotVerification, "phase" | "mess
   readonly found?: Pick<EtcdSnapshotStatus, "verifiedAt" | "rto">;
 }
 
+type Note = (why: Pick<VerificationVerdict, "reason" | "message">) => Turn;
+
 /** By itself, or perhaps at a time of its schedule: which of a schedule's snapshots is then the newest is not known yet. */
 export function isToBeVerified(
   { schedules = [] }: Pick<SnapshotWorld, "schedules">,
@@ -37,8 +40,10 @@ export function isToBeVerified(
 /** What the status of a snapshot that was just taken says of its verification; nothing where none is wanted. */
 export function firstRequest({ spec }: SnapshotFacts): Pick<EtcdSnapshotStatus, "verification"> {
   if (spec.verify === false) return {};
-  const message = sentence("waiting to be verified");
-  return { verification: { request: BY_SPEC, phase: "Pending", reason: "Queued", message, attempt: 0 } };
+  const { reason, message } = verificationVerdict("VerificationAwaited", {});
+  return {
+    verification: { request: BY_SPEC, phase: "Pending", reason, message: sentence(message), attempt: 0 },
+  };
 }
 
 /** Undefined where nothing is to be done for it. */
@@ -51,15 +56,14 @@ export function verificationTurn(world: SnapshotWorld, snapshot: SnapshotFacts):
   const isPending = verification?.phase === "Pending";
   if (!isPending && (request === undefined || request === verification?.request)) return undefined;
   const fields = { request: request ?? verification?.request ?? BY_SPEC };
-  const wait = (reason: VerificationReason, message: string) =>
-    reported(world, snapshot, { phase: "Pending", reason, message, fields });
+  const wait: Note = (why) => reported(world, snapshot, { phase: "Pending", ...why, fields });
   const before = world.snapshots.find((other) => isAhead(other, snapshot));
-  if (before) return wait("Queued", `waiting for ${before.name} to be verified`);
-  if (world.blocked?.reason === "ImageUnknown") return wait("ImageUnknown", world.blocked.message);
+  if (before) return wait(verificationVerdict("AwaitsVerification", { ahead: before.name }));
+  const { blocked } = world;
+  if (blocked?.reason === "ImageUnknown") return wait({ reason: "ImageUnknown", message: blocked.message });
   return reported(world, snapshot, {
     phase: "Running",
-    reason: "Started",
-    message: `creating the ${world.by ?? "Job"} that verifies it`,
+    ...verificationVerdict("VerificationBegins", { by: world.by }),
     fields: { ...fields, attempt: (verification?.attempt ?? 0) + 1, startedAt: timestamp(world.now) },
   });
 }
@@ -82,13 +86,14 @@ function requestOf({ verifyRequest, spec, status }: SnapshotFacts): string | und
 }
 
 function running(world: SnapshotWorld, snapshot: SnapshotFacts, { attempt = 1 }: SnapshotVerification): Turn {
-  const goesOn = (reason: VerificationReason, message: string) =>
-    reported(world, snapshot, { phase: "Running", reason, message });
+  const goesOn: Note = (why) => reported(world, snapshot, { phase: "Running", ...why });
   const job = snapshot.jobs.find((one) => one.task === "verify" && one.attempt === attempt);
   if (job === undefined) {
-    if (world.blocked?.reason === "ImageUnknown") return goesOn("ImageUnknown", world.blocked.message);
-    return startJob(world, snapshot, { task: "verify", attempt, endpoints: [] }, (message) =>
-      goesOn("JobRefused", message),
+    const { blocked } = world;
+    if (blocked?.reason === "ImageUnknown")
+      return goesOn({ reason: "ImageUnknown", message: blocked.message });
+    return startJob(world, snapshot, { task: "verify", attempt, endpoints: [] }, (why) =>
+      goesOn(verificationVerdict("VerifierRefused", why)),
     );
   }
   // The next one is made when this one is gone.
@@ -97,15 +102,14 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts, { attempt = 1 }:
   switch (state.is) {
     case "waiting":
       return goesOn(
-        "Started",
-        `${jobNamed(world, job.name)} waits${state.why === undefined ? " for its Pod" : `: ${state.why}`}`,
+        verificationVerdict("VerifierWaits", { job: workerNamed(world, job.name), why: state.why }),
       );
     case "running":
-      return goesOn("Started", `${workerNamed(world, state.pod)} is restoring the snapshot`);
+      return goesOn(verificationVerdict("BeingVerified", { worker: workerNamed(world, state.pod) }));
     case "succeeded":
       return succeeded(world, snapshot, job, state);
     case "failed":
-      return awaitResult(state) ?? failed(world, snapshot, state.reason, state.message);
+      return awaitResult(state) ?? failed(world, snapshot, state);
   }
 }
 
@@ -127,24 +131,22 @@ function succeeded(
   const { status } = snapshot;
   const wanted = [status.revision ?? revision, status.totalKeys ?? totalKeys];
   if (revision < (wanted[0] ?? 0) || totalKeys !== wanted[1])
-    return failed(
-      world,
-      snapshot,
-      "Damaged",
-      `after a restore it has revision ${revision} and ${totalKeys} keys, and the status says ${wanted.join(" and ")}`,
-    );
+    return failed(world, snapshot, verificationVerdict("Differs", { revision, keys: totalKeys, wanted }));
   const rto = formatDuration(Math.max(1_000, Math.round(rtoMs / 1_000) * 1_000));
-  const hash = hashCompared ? ", and their hash is the recorded one" : "";
+  const done = { rto, revision, keys: totalKeys, hashed: hashCompared };
   return reported(world, snapshot, {
     phase: "Succeeded",
-    reason: "Verified",
-    message: `restored in ${rto}: revision ${revision}, ${totalKeys} keys${hash}`,
+    ...verificationVerdict("Verified", done),
     fields: { completedAt: timestamp(world.now) },
     found: { verifiedAt: timestamp(world.now - agoMs), rto },
   });
 }
 
-function failed(world: SnapshotWorld, snapshot: SnapshotFacts, reason: string, message: string): Turn {
+function failed(
+  world: SnapshotWorld,
+  snapshot: SnapshotFacts,
+  { reason, message }: { readonly reason: string; readonly message: string },
+): Turn {
   return reported(world, snapshot, {
     phase: "Failed",
     reason: knownVerificationReason(reason) ?? "JobFailed",

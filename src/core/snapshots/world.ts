@@ -3,6 +3,7 @@ import { isByCertificate } from "../auth/objects.ts";
 import type { Decision, Hold } from "../action.ts";
 import { bootPoint, isSpent, operationPoint, pointState, type WantedPoint } from "../assess/restore-point.ts";
 import { snapshotBefore, type SnapshotBefore } from "../assess/snapshot-before.ts";
+import { snapshotVerdict } from "../messages/snapshot-verdicts.ts";
 import type { ParamsOf } from "../messages/table.ts";
 import type { View } from "../view.ts";
 import type { Blocked, SnapshotState } from "./facts.ts";
@@ -117,9 +118,5 @@ const AWAITED: ReadonlySet<string> = new Set(["SnapshotBeforeAwaited", "Snapshot
 function withoutLogin({ spec, observation: { auth } }: View): Blocked | undefined {
   const isEnabled = auth?.etcd?.enabled ?? spec.auth?.enabled === true;
   if (!isEnabled || isByCertificate(spec)) return undefined;
-  return {
-    reason: "AuthNeedsCertificate",
-    message:
-      "etcd has auth enabled, and the snapshot process can log in by client certificate only, which spec.tls of the EtcdCluster does not provide for; the snapshot is taken once spec.auth.enabled is false",
-  };
+  return snapshotVerdict("LoginByCertificate", {});
 }
