@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { AuthorityFacts, Observation } from "../observation.ts";
-import { change, edit, healthy, NOW, run } from "../testing/cluster.ts";
+import { findCondition } from "../status/condition.ts";
+import { statusOf } from "../status/status.ts";
+import { change, edit, exited, healthy, NOW, run } from "../testing/cluster.ts";
+import { unreachableEtcd } from "../testing/unseen.ts";
 import { viewOf } from "../view.ts";
 import { expiredAuthority } from "./expired-authority.ts";
 
@@ -33,6 +36,35 @@ test("with a CA that has expired nobody is restarted, added or given up, and a p
     unhealthySince: NOW - 24 * 60 * MINUTE,
   });
   assert.notEqual(decide(down).act?.rule, "replace-broken");
+});
+
+test("where nobody is seen to serve because a CA has expired, that is what conditions say, and not that members are missing", () => {
+  const unseen = (world: Observation): Observation => ({
+    ...world,
+    etcd: { ...world.etcd, list: undefined },
+  });
+  const silent = unseen(
+    ["demo-1", "demo-2", "demo-3"].reduce(
+      (world, name) => change(world, name, { answer: { reachable: false, error: "refused" } }),
+      withPeerCA(healthy(), EXPIRED),
+    ),
+  );
+  const reasons = (world: Observation) =>
+    ["Ready", "Available", "Quorate", "Degraded"].map((type) => {
+      const { conditions } = statusOf(world, decide(world), undefined);
+      const { status = "", reason = "", message = "" } = findCondition(conditions, type) ?? {};
+      if (reason === "CAExpired") assert.match(message, /Set spec\.replicas to 0/);
+      return `${status} ${reason}`;
+    });
+  const expired = ["False CAExpired", "False CAExpired", "False CAExpired", "True CAExpired"];
+  assert.deepEqual(reasons(silent), expired);
+  const hidden = withPeerCA(unreachableEtcd(), EXPIRED);
+  assert.deepEqual(
+    reasons(hidden),
+    Array.from({ length: 4 }, () => "Unknown CAExpired"),
+  );
+  const gone = exited(exited(silent, "demo-1", "data-missing"), "demo-2", "data-missing");
+  assert.equal(reasons(gone)[0], "False QuorumLost", "another CA brings no data back");
 });
 
 test("the API server's clock has to say so, too, and what is not encrypted has no CA", () => {

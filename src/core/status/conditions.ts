@@ -12,11 +12,13 @@ import { whyUnreachable } from "../assess/out-of-reach.ts";
 import type { ConditionReason } from "../messages/condition-reasons.ts";
 import { reasonOf, sentenceOf } from "../messages/table.ts";
 import { quorum } from "../quorum.ts";
+import type { Rule } from "../rule.ts";
 import { sameWays } from "../template/client-ways.ts";
 import { sayTokens } from "../assess/tokens.ts";
 import { FULL_FILE, LOW_SPACE, ROOM_AGAIN, spaceOf } from "../assess/space.ts";
 import { auth as authRule } from "../rules/auth.ts";
 import { corrupt as corruptRule } from "../rules/corrupt.ts";
+import { expiredAuthority } from "../rules/expired-authority.ts";
 import { quorumLost } from "../rules/quorum-lost.ts";
 import { regainAccess } from "../rules/regain-access.ts";
 import { trouble } from "../assess/trouble.ts";
@@ -215,12 +217,22 @@ function whyNoQuorum(view: View, reported: typeof yes): Verdict {
   if (view.observation.cluster.deleting) return reported("Deleting", "the cluster is being deleted");
   if (view.spec.replicas === 0)
     return reported("Hibernated", "spec.replicas is 0: no member is meant to run");
-  const [outcome] = quorumLost(view);
-  const wait = outcome && "hold" in outcome ? outcome.hold : undefined;
-  if (wait?.reason === "EtcdUnreachable") return unknown(wait.reason, sayHold(wait));
+  const wait = waitOf(quorumLost, view);
+  // Then nobody is let in who would see more, and nobody can come back by waiting.
+  const expired = waitOf(expiredAuthority, view);
+  if (wait?.reason === "EtcdUnreachable") {
+    const cause = expired ?? wait;
+    return unknown(cause.reason, sayHold(cause));
+  }
   if (!view.established) return reported("Booting", "the cluster does not exist yet");
   if (!wait) return reported("NoQuorum", "no quorum answers");
-  return reported(wait.reason === "Waking" ? "NoQuorum" : wait.reason, sayHold(wait));
+  if (wait.reason !== "Waking") return reported(wait.reason, sayHold(wait));
+  return expired ? reported(expired.reason, sayHold(expired)) : reported("NoQuorum", sayHold(wait));
+}
+
+function waitOf(rule: Rule, view: View) {
+  const [outcome] = rule(view);
+  return outcome && "hold" in outcome ? outcome.hold : undefined;
 }
 
 /** Members that should serve and do not. Newcomers on their first way in are no loss. */
