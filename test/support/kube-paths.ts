@@ -11,6 +11,7 @@ export const PATHS = {
   snapshots: `${OURS}/etcdsnapshots`,
   schedules: `${OURS}/etcdsnapshotschedules`,
   users: `${OURS}/etcdusers`,
+  roles: `${OURS}/etcdroles`,
   jobs: "/apis/batch/v1/namespaces/default/jobs",
   pods: `${CORE}/pods`,
   claims: `${CORE}/persistentvolumeclaims`,
