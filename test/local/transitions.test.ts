@@ -10,7 +10,8 @@ import type { EtcdClusterSpecInput } from "../../src/api/etcd-cluster-spec.ts";
 import { clientURLOf } from "../../src/core/config/flags.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
 import { isServed, type Client } from "../support/tls-clients.ts";
-import { assertExplained, Writer } from "../support/writer.ts";
+import { assertExplained } from "../support/failed-writes.ts";
+import { Writer } from "../support/writer.ts";
 
 const SPEC = { replicas: 3, version: "3.6.16" } as const;
 type TLS = NonNullable<EtcdClusterSpecInput["tls"]>;
@@ -34,7 +35,7 @@ async function waits(local: LocalCluster, code: string) {
 async function assertServed(client: Writer, local: LocalCluster): Promise<void> {
   const told = await client.stop();
   const restarts = local.done().filter((step) => step.startsWith("StopWorkload")).length;
-  assertExplained(told, restarts, local.story());
+  assertExplained(told.failed, restarts, local.story());
   assert.ok(told.longestGapMs < 5_000, `no write for ${told.longestGapMs} ms\n${local.story()}`);
   assert.ok(told.acknowledged > 300, `${told.acknowledged} writes`);
 }

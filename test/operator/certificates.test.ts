@@ -31,7 +31,8 @@ import {
   upWithDefinitions,
   type Running,
 } from "../support/operator.ts";
-import { assertExplained, Writer } from "../support/writer.ts";
+import { assertExplained } from "../support/failed-writes.ts";
+import { Writer } from "../support/writer.ts";
 
 const DAY = 86_400_000;
 const pki = createPki(systemClock, systemRandom);
@@ -233,7 +234,10 @@ async function followsItsIssuers(cluster: ClusterOnBed, say: (what: string) => v
   const told = await application.stop();
   const { acknowledged, longestGapMs } = told;
   say(`${acknowledged} writes, longest gap ${Math.round(longestGapMs)} ms`);
-  assertExplained(told, 6, "each member restarts twice");
+  // Leaders are moved before they restart, and no peer's URL changes: nothing is dropped on its way.
+  assertExplained(told.failed, 0, running.steps.slice(-50).join("\n"));
+  assert.deepEqual(await told.missing(await cluster.etcd()), [], "what was acknowledged is there");
+  // A busy machine takes longer to elect.
   assert.ok(longestGapMs < 5_000, `no write for ${longestGapMs} ms`);
 }
 

@@ -291,14 +291,14 @@ export class Chain implements AsyncDisposable {
 }
 
 function toldOf(who: string, writer: Writer, missing: readonly string[]): Told {
-  const [dropped, unexplained] = [writer.dropped.length, writer.unexplained.map(String)];
+  const { lost, dropped, unexplained } = writer.failed;
   return {
     who,
     acknowledged: writer.acknowledged,
     gapMs: writer.longestGapMs,
-    lost: writer.failures.length - dropped - unexplained.length,
-    dropped,
-    unexplained,
+    lost: lost.length,
+    dropped: dropped.length,
+    unexplained: unexplained.map(String),
     missing,
   };
 }

@@ -2,7 +2,6 @@
  * A client that writes at a steady rate and reads its certificates again as an application with a mounted Secret does.
  * It tells which writes failed and why, and for how long none succeeded.
  */
-import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EtcdClient } from "../../src/etcd/client.ts";
@@ -11,6 +10,7 @@ import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import type { TlsCredentials } from "../../src/etcd/types.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
+import { WriteLog, type FailedWrites } from "./failed-writes.ts";
 
 export interface WriterOptions {
   readonly endpoints: () => Promise<readonly Endpoint[]>;
@@ -34,7 +34,7 @@ interface Written {
 let writers = 0;
 
 export class Writer {
-  readonly failures: EtcdError[] = [];
+  readonly #log = new WriteLog();
   readonly #prefix = `writer-${++writers}/`;
   readonly #written = new Map<string, Written>();
   acknowledged = 0;
@@ -81,6 +81,7 @@ export class Writer {
 
   async #put(key: string, value: string): Promise<void> {
     this.#atOnce++;
+    const began = performance.now();
     try {
       const { header } = await this.#client.kv.put(key, value);
       this.acknowledged++;
@@ -88,11 +89,12 @@ export class Writer {
       const latest = header.revision > revision ? header.revision : revision;
       this.#written.set(key, { times: times + 1, revision: latest });
       const now = performance.now();
+      this.#log.answered(header.raftTerm, now);
       this.longestGapMs = Math.max(this.longestGapMs, now - this.#lastAt);
       this.#lastAt = now;
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error;
-      if (!this.#stopped) this.failures.push(error);
+      if (!this.#stopped) this.#log.failed(error, began, performance.now());
     } finally {
       this.#atOnce--;
     }
@@ -115,20 +117,13 @@ export class Writer {
     return (1000 * this.acknowledged) / ((this.#stopped ? this.#endedAt : performance.now()) - this.#begunAt);
   }
 
-  /**
-   * What was between two members when the connection between them ended: etcd drops it, and answers the client only
-   * when its own time is up. A test bounds them by the restarts and changes of URLs that it causes.
-   */
-  get dropped(): EtcdError[] {
-    return this.failures.filter(({ said }) => said === "request timed out");
+  /** Why those failed that did. */
+  get failed(): FailedWrites {
+    return this.#log.sorted;
   }
 
-  /** Failures that no restart and no change of leader explains. */
-  get unexplained(): EtcdError[] {
-    const dropped = new Set(this.dropped);
-    return this.failures.filter(
-      (error) => !EXPLAINED.has(error.kind) && !LOST.has(error.said) && !dropped.has(error),
-    );
+  get failures(): readonly EtcdError[] {
+    return this.#log.errors;
   }
 
   /** Acknowledged writes that this client does not find: each one makes a key older by a version. */
@@ -156,22 +151,3 @@ export class Writer {
     await this.stop();
   }
 }
-
-/** No write failed but those that a restart, a change of leader or of a URL explains, and not many were dropped by it. */
-export function assertExplained(told: Writer, mostDropped: number, story: string): void {
-  const [dropped, unexplained] = [told.dropped.map(String), told.unexplained.map(String)];
-  assert.deepEqual(unexplained, [], [...unexplained, story].join("\n"));
-  assert.ok(
-    dropped.length <= mostDropped,
-    [`${dropped.length} writes dropped`, ...dropped, story].join("\n"),
-  );
-}
-
-/** A member that ends takes the requests along that it has not answered; those that were not sent go to another one. */
-const EXPLAINED: ReadonlySet<string> = new Set(["leader-changed", "no-leader", "server-stopped"]);
-/** What a follower says of writes that were on their way to a leader that is none any more; etcd gives them no code. */
-const LOST: ReadonlySet<string> = new Set([
-  "raft proposal dropped",
-  "request timed out, possibly due to previous leader failure",
-  "request timed out, possibly due to connection lost",
-]);

@@ -56,10 +56,13 @@ function rotations(): void {
     await lab.call("converged", "demo", 3);
     const told = await lab.call("writerTold", "demo");
     t.diagnostic(
-      `longest gap ${told.gapMs} ms of ${told.acknowledged} writes, ${told.failed} lost with a leader`,
+      `longest gap ${told.gapMs} ms of ${told.acknowledged} writes, ${told.lost} lost with a leader`,
     );
     assert.deepEqual(told.unexplained, []);
-    assert.ok(told.dropped <= 6 * ROUNDS, `${told.dropped} writes dropped`);
+    assert.deepEqual(told.missing, [], "what was acknowledged is there");
+    // Leaders are moved before they restart, and no peer's URL changes: nothing is dropped on its way.
+    assert.deepEqual(told.dropped, []);
+    // A busy machine takes longer to elect.
     assert.ok(told.gapMs < 5_000, `no write for ${told.gapMs} ms`);
   });
 }

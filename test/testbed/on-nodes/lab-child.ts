@@ -106,13 +106,14 @@ const methods = {
     const writer = writers.get(of);
     if (!writer) throw new Error(`no application writes to ${of}`);
     writers.delete(of);
-    const { acknowledged, dropped, failures, longestGapMs, unexplained } = await writer.stop();
+    const { acknowledged, failed, longestGapMs } = await writer.stop();
     return {
       acknowledged,
-      dropped: dropped.length,
-      failed: failures.length,
+      lost: failed.lost.length,
+      dropped: failed.dropped.map(String),
       gapMs: Math.round(longestGapMs),
-      unexplained: unexplained.map(String),
+      missing: await writer.missing(await cluster(of).etcd()),
+      unexplained: failed.unexplained.map(String),
     };
   },
   /** What `etcdctl member remove` does, by the member's name. */
