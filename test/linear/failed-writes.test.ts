@@ -34,7 +34,10 @@ test("a restart explains what its member said, and nothing explains the rest", (
   log.failed(failure("server-stopped", "server stopped"), 0, 1);
   log.failed(failure("unknown", "raft proposal dropped"), 0, 1);
   assertExplained(log.sorted, 0, "");
-  log.failed(failure("deadline", "context deadline exceeded"), 0, 1);
+  log.failed(failure("deadline", "no answer within 10000 ms"), 0, 1);
+  assertExplained(log.sorted, 1, "");
+  assert.throws(() => assertExplained(log.sorted, 0, ""), /no answer within 10000 ms/);
+  log.failed(failure("permission-denied", "permission denied"), 0, 1);
   assert.equal(log.sorted.unexplained.length, 1);
-  assert.throws(() => assertExplained(log.sorted, 0, ""), /deadline/);
+  assert.throws(() => assertExplained(log.sorted, 1, ""), /permission denied/);
 });

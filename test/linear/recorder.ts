@@ -5,6 +5,7 @@
 import { SeededRandom } from "../../sim/engine/random.ts";
 import type { TlsCredentials } from "../../src/etcd/types.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
+import { WriteLog } from "../support/failed-writes.ts";
 import type { Answer, History, Operation, Outcome, Request, Seen, Violation } from "./history.ts";
 import { Session } from "./session.ts";
 import { Watcher } from "./watcher.ts";
@@ -38,6 +39,8 @@ export class Recorder implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #random: SeededRandom;
   readonly #violations: Violation[] = [];
+  /** Why writes failed that did. */
+  readonly writes = new WriteLog();
   #endpoints: readonly Endpoint[];
   #workers: Promise<void>[] = [];
   #base = 0;
@@ -76,7 +79,8 @@ export class Recorder implements AsyncDisposable {
   #session(name: string, rotation = 0): Session {
     const { credentials, timeoutMs = TIMEOUT_MS } = this.#options;
     const endpoints = rotate(this.#endpoints, rotation);
-    const session = new Session({ name, prefix: this.#prefix, keys: this.#keys, endpoints, timeoutMs });
+    const known = { name, prefix: this.#prefix, keys: this.#keys };
+    const session = new Session({ ...known, endpoints, timeoutMs, log: this.writes });
     if (credentials) session.setCredentials(credentials);
     this.#sessions.push(session);
     return session;
@@ -90,6 +94,11 @@ export class Recorder implements AsyncDisposable {
 
   setCredentials(credentials: TlsCredentials): void {
     for (const session of this.#sessions) session.setCredentials(credentials);
+  }
+
+  /** Each may have one operation under way. */
+  get lanes(): number {
+    return LANES * (this.#options.clients ?? CLIENTS);
   }
 
   get keys(): readonly string[] {

@@ -29,6 +29,8 @@ export interface RunOptions {
   readonly seed: number;
   readonly clients?: number;
   readonly everyMs?: number;
+  /** After which a client gives up: less than etcd itself takes, unless said otherwise. */
+  readonly timeoutMs?: number;
   readonly pki?: Pki;
   /** What is stored instead of the spec that was checked. */
   readonly unchecked?: (spec: EtcdClusterSpec) => EtcdClusterSpec;
@@ -195,6 +197,7 @@ async function recorderOf(local: LocalCluster, options: RunOptions): Promise<Rec
     ...(credentials && { credentials }),
     ...(options.clients !== undefined && { clients: options.clients }),
     ...(options.everyMs !== undefined && { everyMs: options.everyMs }),
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
   });
 }
 

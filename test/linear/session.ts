@@ -11,7 +11,8 @@ import { ops, toRange, type RangeAnswer } from "../../src/etcd/kv.ts";
 import type { KeyValue } from "../../src/etcd/types.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import type { Endpoint } from "../../src/seams/etcd-transport.ts";
-import type { Answer, Outcome, Request, Seen, Version } from "./history.ts";
+import type { WriteLog } from "../support/failed-writes.ts";
+import { isWrite, type Answer, type Outcome, type Request, type Seen, type Version } from "./history.ts";
 
 export interface SessionOptions {
   readonly name: string;
@@ -19,6 +20,8 @@ export interface SessionOptions {
   readonly keys: readonly string[];
   readonly endpoints: readonly Endpoint[];
   readonly timeoutMs: number;
+  /** Why writes failed; the history has what they may have done. */
+  readonly log: WriteLog;
 }
 
 export class Session {
@@ -40,10 +43,12 @@ export class Session {
 
   /** Never rejects for what etcd or the network did. */
   async perform(request: Request): Promise<Outcome> {
+    const began = performance.now();
     try {
       return { kind: "answered", answer: await this.#answer(request) };
     } catch (error) {
       if (!isEtcdError(error)) throw error;
+      if (isWrite(request)) this.#options.log.failed(error, began, performance.now());
       const kind = error.outcome === "not-applied" ? "refused" : "unknown";
       return { kind, why: `${error.kind}: ${error.said}` };
     }
@@ -54,6 +59,7 @@ export class Session {
     switch (request.kind) {
       case "put": {
         const { header } = await kv.put(this.#path(request.key), request.value);
+        this.#options.log.answered(header.raftTerm, performance.now());
         return { revision: Number(header.revision) };
       }
       case "delete": {

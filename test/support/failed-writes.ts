@@ -83,7 +83,9 @@ export class WriteLog {
   }
 }
 
-const isTimedOut = ({ error }: FailedWrite) => error.said === "request timed out";
+/** etcd said so, or the client gave up before. */
+const isTimedOut = ({ error }: FailedWrite) =>
+  error.said === "request timed out" || error.kind === "deadline";
 
 /** No write failed but those that a restart, a change of leader or of a URL explains, and not many were dropped by it. */
 export function assertExplained(told: FailedWrites, mostDropped: number, story: string): void {

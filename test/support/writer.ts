@@ -20,8 +20,11 @@ export interface WriterOptions {
 }
 
 const RELOAD_MS = 300;
-/** etcd itself gives up after 7 s, and says whether a leader was lost meanwhile. */
-const ANSWERED_MS = 10_000;
+/**
+ * etcd itself gives up after 7 s, and says whether a leader was lost meanwhile; before, a member that starts may have held
+ * the connection for some time.
+ */
+const ANSWERED_MS = 30_000;
 /** More than this would only wait for each other. */
 const MOST_AT_ONCE = 64;
 
