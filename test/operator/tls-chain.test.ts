@@ -15,7 +15,7 @@ import { OperatorLives } from "../support/operator-lives.ts";
 import { CertManager, createIssuer } from "../support/cert-manager.ts";
 import { putSecret } from "../support/bed-secrets.ts";
 import { EVERY_CASE } from "../support/sample.ts";
-import { Chain, CLUSTER, type Mode, type Planes } from "../support/tls-chain.ts";
+import { Chain, CLUSTER, EFFECTS, MEMBERS, type Mode, type Planes } from "../support/tls-chain.ts";
 
 const DAY = 86_400_000;
 const LONGEST = 7_200_000;
@@ -52,9 +52,10 @@ async function chain(t: TestContext, planes: Planes): Promise<void> {
   t.after(() => lives.end());
   await using running = await Chain.begin({ bed, lives, planes, own: await ofUser() });
   for (const mode of MODES) {
-    const began = Date.now();
+    const [began, from] = [Date.now(), lives.effects.length];
     await running.change(mode);
     t.diagnostic(`${mode}: ${((Date.now() - began) / 1000).toFixed(1)} s, ${running.deaths} operators died`);
+    assertChanged(lives.effects.slice(from));
   }
   const { clients, leastUp } = await running.end();
   t.diagnostic(`${leastUp} of three members answered at the least`);
@@ -69,7 +70,23 @@ async function chain(t: TestContext, planes: Planes): Promise<void> {
     // At most one for each change of a peer's URL, of which there are three each way.
     assert.ok(dropped <= (planes === "client" ? 0 : 6), `${who}: ${dropped} writes dropped`);
   }
-  assert.ok(running.deaths >= MODES.length, `${running.deaths} operators died`);
+  assert.equal(
+    running.deaths,
+    Math.floor(lives.effects.length / EFFECTS),
+    "each operator dies of its effects",
+  );
+}
+
+/** What a change has to do to every member; where operators live for one effect, each of these was the last of one. */
+function assertChanged(effects: readonly string[]): void {
+  for (let number = 1; number <= MEMBERS; number++)
+    for (const what of ["PUT .*/etcdmembers", "PATCH .*/secrets", "DELETE .*/pods"]) {
+      const effect = new RegExp(`^${what}/${CLUSTER}-${number}(?:\\?|$)`);
+      assert.ok(
+        effects.some((one) => effect.test(one)),
+        `no ${effect} in\n${effects.join("\n")}`,
+      );
+    }
 }
 
 if (EVERY_CASE)

@@ -25,11 +25,11 @@ export type Planes = "both" | "client" | "peer";
 type Plane = "client" | "peer";
 
 /** An operator dies after so many effects, writes of its status among them: with every case, after each one. */
-const EFFECTS = Number(process.env["QUORATE_EFFECTS"] ?? (EVERY_CASE ? 1 : 25));
+export const EFFECTS = Number(process.env["QUORATE_EFFECTS"] ?? (EVERY_CASE ? 1 : 25));
 /** Long enough for an application to see the phase and to reload; it begins again with each operator. */
 const SOAK = "15s";
 const PATIENCE = { withinMs: 1_800_000 };
-const MEMBERS = 3;
+export const MEMBERS = 3;
 
 const NONE = { secrets: null, certManager: null };
 const SOURCES: Readonly<Record<Plane, Readonly<Record<Mode, object>>>> = {
@@ -266,7 +266,7 @@ export class Chain implements AsyncDisposable {
     await client.writer.stop();
   }
 
-  /** What each client met, and how many members answered at the least. */
+  /** What each client met, and how many members answered at the least; no operator is left. */
   async end(): Promise<{ readonly clients: readonly Told[]; readonly leastUp: number }> {
     for (const client of this.#clients) await this.#stop(client);
     const { least = 0 } = (await this.#watch?.stop()) ?? {};
@@ -277,15 +277,20 @@ export class Chain implements AsyncDisposable {
     const told = await Promise.all(
       this.#told.map(async ({ who, writer }) => toldOf(who, writer, await writer.missing(reader))),
     );
+    await this.#endOperators();
     return { clients: told, leastUp: least };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async #endOperators(): Promise<void> {
     this.#stopping = true;
-    for (const { writer } of this.#clients) await writer.stop().catch(() => undefined);
-    await this.#watch?.stop().catch(() => undefined);
     await this.#life?.stop();
     await this.#operators;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { writer } of this.#clients) await writer.stop().catch(() => undefined);
+    await this.#watch?.stop().catch(() => undefined);
+    await this.#endOperators();
     await this.#cluster.close();
   }
 }
