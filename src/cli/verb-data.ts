@@ -15,8 +15,8 @@ export interface Argument {
   readonly optional?: boolean;
   /** Takes all that follow; only the last argument may. */
   readonly many?: boolean;
-  /** What completion offers. */
-  readonly complete?: "cluster" | "member" | "file" | readonly string[];
+  /** What completion offers; a subject is a cluster, or members of one. */
+  readonly complete?: "cluster" | "member" | "subject" | "file" | readonly string[];
 }
 
 /** A command line after the program's name, and what it does. */

@@ -75,7 +75,10 @@ test("completion offers verbs, verbs of verbs, flags and their values", async ()
   assert.deepEqual(await offered("local", "ki"), ["kill"]);
   assert.deepEqual(await offered("list", "--all"), ["--all-namespaces"]);
   assert.deepEqual(await offered("list", "-o", "j"), ["json"]);
+  assert.deepEqual(await offered("list", "--output=j"), ["json"]);
   assert.deepEqual(await offered("list", "--kubeconfig", ""), ["<files>"]);
+  assert.deepEqual(await offered("list", "--kubeconfig=/etc"), ["<files>"]);
+  assert.deepEqual(await offered("list", "--watch=y"), []);
   assert.deepEqual(await offered("completion", "z"), ["zsh"]);
   assert.deepEqual(await offered("nonsense", ""), []);
   assert.ok(!(await offered("")).includes("__complete"));

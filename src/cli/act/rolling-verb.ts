@@ -31,7 +31,7 @@ export function rollingVerb({ name: verb, summary, about, all, does, risk, opera
           help: `members to ${does.verb}, or the cluster for all of its ${all}`,
           optional: true,
           many: true,
-          complete: "member",
+          complete: "subject",
         },
       ],
       groups: ["confirm", "wait", "dry", "output", "target"],

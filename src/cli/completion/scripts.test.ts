@@ -65,6 +65,14 @@ test("bash passes on each word as it was typed, and an empty one that is being t
   assert.deepEqual(asked(), ["[__complete]", "[--]", "[logs]", "[two words]", "[$HOME]", "[]"]);
 });
 
+test("bash passes on --flag=value as one word, though it takes it for three", () => {
+  stub("quorate", "echo json");
+  assert.deepEqual(completed("quorate", "list", "--output", "=", "j"), ["json"]);
+  assert.deepEqual(asked(), ["[__complete]", "[--]", "[list]", "[--output=j]"]);
+  assert.deepEqual(completed("quorate", "list", "-A", "--output", "="), ["json"]);
+  assert.deepEqual(asked(), ["[__complete]", "[--]", "[list]", "[-A]", "[--output=]"]);
+});
+
 test("bash offers files where the program asks for them, and nothing where it fails", () => {
   stub("kubectl-etcd", "echo :files");
   assert.deepEqual(completed("kubectl-etcd", "apply", "-f", ""), ["compopt -o default"]);
@@ -79,12 +87,16 @@ test("bash completes with the program itself", () => {
   assert.deepEqual(completed("quorate", "status", "--kubeconfig", ""), ["compopt -o default"]);
 });
 
-test("kubectl gets the words and the directive that no files follow", () => {
-  stub("kubectl-etcd", `printf 'status\\tshow a cluster\\n:files\\n'`);
+test("kubectl gets the words and the directive that no files follow, or the one that files do", () => {
+  stub("kubectl-etcd", `printf 'status\\tshow a cluster\\n'`);
   const script = path.join(folder, "kubectl_complete-etcd");
   writeFileSync(script, completionScript("kubectl", "kubectl-etcd"));
   assert.deepEqual(shell("sh", [script, "st"]), ["status\tshow a cluster", ":4"]);
   assert.deepEqual(asked(), ["[__complete]", "[--]", "[st]"]);
+  stub("kubectl-etcd", "echo :files");
+  assert.deepEqual(shell("sh", [script, "apply", "-f", ""]), [":0"]);
+  stub("kubectl-etcd", "echo broken >&2; exit 1");
+  assert.deepEqual(shell("sh", [script, "st"]), [":4"]);
 });
 
 for (const name of ["zsh", "fish"] as const)

@@ -8,12 +8,23 @@ export function completionScript(shell: Shell, program: string): string {
   return SCRIPTS[shell](program);
 }
 
-/** A line is `word<tab>about`; the line `:files` asks the shell to offer files. */
+/**
+ * A line is `word<tab>about`; the line `:files` asks the shell to offer files. Of `--flag=value` only values are
+ * answered, as kubectl's own completion does: what stands before them each shell treats in its own way.
+ */
 const SCRIPTS: Readonly<Record<Shell, (program: string) => string>> = {
   bash: (program) => `# Load it with: source <(${program} completion bash)
 _${identifier(program)}() {
-  local line
+  local line word count=0 words=()
   COMPREPLY=()
+  # COMP_WORDBREAKS makes three words of --flag=value.
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD}"; do
+    if ((count > 0)) && [[ $word == =* || \${words[count - 1]} == --*= ]]; then
+      words[count - 1]+=$word
+    else
+      words[count++]=$word
+    fi
+  done
   while IFS= read -r line; do
     if [[ $line == ":files" ]]; then
       compopt -o default
@@ -21,36 +32,47 @@ _${identifier(program)}() {
       return
     fi
     COMPREPLY+=("\${line%%$'\\t'*}")
-  done < <(${program} __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  done < <(${program} __complete -- "\${words[@]}" 2>/dev/null)
 }
 complete -F _${identifier(program)} ${program}
 `,
   zsh: (program) => `#compdef ${program}
 # Load it with: source <(${program} completion zsh)
+# or save it as _${program} in a directory of fpath, before compinit runs.
 _${identifier(program)}() {
   local line word about
-  local -a offered
+  local -a offered asked=("\${(@Q)words[2,CURRENT]}")
+  [[ $words[CURRENT] == --*=* ]] && compset -P 1 '*='
   while IFS= read -r line; do
     if [[ $line == ":files" ]]; then
       _files
       return
     fi
     word=\${line%%$'\\t'*}
-    about=\${line#*$'\\t'}
-    offered+=("\${word//:/\\\\:}:$about")
-  done < <(${program} __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
+    about=\${line#$word}
+    offered+=("\${word//:/\\\\:}\${about:+:\${about#$'\\t'}}")
+  done < <(${program} __complete -- "\${asked[@]}" 2>/dev/null)
   _describe ${program} offered
 }
-compdef _${identifier(program)} ${program}
+# Read from fpath, this file is the function itself, and the first Tab is its first call.
+if [[ \${funcstack[1]} == _${program} ]]; then
+  _${identifier(program)} "$@"
+else
+  compdef _${identifier(program)} ${program}
+fi
 `,
   fish: (program) => `# Load it with: ${program} completion fish | source
 function __${identifier(program)}_complete
   set -l words (commandline -opc) (commandline -ct)
+  set -l before (string match -r -- '^--[^=]+=' (commandline -ct))
+  set -l value (string replace -r -- '^--[^=]+=' '' (commandline -ct))
   for line in (${program} __complete -- $words[2..-1] 2>/dev/null)
     if test "$line" = ":files"
-      __fish_complete_path (commandline -ct)
+      for path in (__fish_complete_path "$value")
+        echo "$before$path"
+      end
     else
-      echo $line
+      echo "$before$line"
     end
   end
 end
@@ -58,8 +80,12 @@ complete -c ${program} -f -a "(__${identifier(program)}_complete)"
 `,
   kubectl: () => `#!/bin/sh
 # For kubectl etcd: save it as kubectl_complete-etcd in a directory of PATH and make it executable.
-kubectl-etcd __complete -- "$@" 2>/dev/null | grep -v '^:files$'
-echo ":4"
+offered=$(kubectl-etcd __complete -- "$@" 2>/dev/null)
+# The last line says whether kubectl's shell offers files.
+case $offered in
+  ":files") echo ":0" ;;
+  *) printf '%s\\n:4\\n' "$offered" ;;
+esac
 `,
 };
 

@@ -10,14 +10,19 @@ export interface Candidate {
   readonly about?: string;
 }
 
+export type NameKind = "cluster" | "member" | "subject";
+
 export type Next =
   | { readonly kind: "words"; readonly words: readonly Candidate[] }
   | { readonly kind: "files" }
-  /** Names that only the cluster knows. `given` are the words so far, for the flags of the target. */
+  /**
+   * Names that only the target knows; `subject` is a cluster or members of it. `about` is the cluster that was named, or
+   * a member of it. `given` are the words so far, for the flags of the target.
+   */
   | {
       readonly kind: "names";
-      readonly of: "cluster" | "member";
-      readonly cluster?: string;
+      readonly of: NameKind;
+      readonly about?: string;
       readonly given: readonly string[];
     };
 
@@ -46,7 +51,8 @@ function nextOf(data: NonNullable<Verb["data"]>, words: readonly string[], all: 
   const flags = Object.entries(flagsOf(data));
   const named = (word: string | undefined) =>
     flags.find(([name, { short }]) => word === `--${name}` || (short !== undefined && word === `-${short}`));
-  const pending = named(before.at(-1));
+  const [, inline, value = typed] = /^(--[^=]+)=(.*)$/s.exec(typed) ?? [];
+  const pending = named(inline ?? before.at(-1));
   if (pending && pending[1].kind !== "switch") {
     const [, flag] = pending;
     if (flag.kind === "choice")
@@ -54,7 +60,7 @@ function nextOf(data: NonNullable<Verb["data"]>, words: readonly string[], all: 
         kind: "words",
         words: matching(
           flag.choices.map((word) => ({ word })),
-          typed,
+          value,
         ),
       };
     if (flag.kind === "text" && /file|directory/.test(flag.value)) return { kind: "files" };
@@ -70,7 +76,7 @@ function nextOf(data: NonNullable<Verb["data"]>, words: readonly string[], all: 
   const argument = wanted[positionals.length] ?? (wanted.at(-1)?.many ? wanted.at(-1) : undefined);
   if (argument?.complete === undefined) return { kind: "words", words: [] };
   if (argument.complete === "file") return { kind: "files" };
-  if (argument.complete === "cluster" || argument.complete === "member")
+  if (argument.complete === "cluster" || argument.complete === "member" || argument.complete === "subject")
     return names(argument.complete, before, wanted, named, all);
   return {
     kind: "words",
@@ -84,15 +90,15 @@ function nextOf(data: NonNullable<Verb["data"]>, words: readonly string[], all: 
 type Named = (word: string | undefined) => [string, { kind: string }] | undefined;
 
 function names(
-  of: "cluster" | "member",
+  of: NameKind,
   before: readonly string[],
   wanted: readonly Argument[],
   named: Named,
   given: readonly string[],
 ): Next {
-  const at = wanted.findIndex(({ complete }) => complete === "cluster");
-  const cluster = at < 0 ? undefined : positionalsOf(before, named)[at];
-  return { kind: "names", of, given, ...(of === "member" && cluster !== undefined && { cluster }) };
+  const at = wanted.findIndex(({ complete }) => complete === "cluster" || complete === "subject");
+  const about = at < 0 ? undefined : positionalsOf(before, named)[at];
+  return { kind: "names", of, given, ...(of !== "cluster" && about !== undefined && { about }) };
 }
 
 /** Words that are neither flags nor values of flags. */

@@ -1,13 +1,18 @@
 /** `quorate __complete -- <words>`: what the completion scripts of the shells ask. Never fails: it offers nothing then. */
+import path from "node:path";
+import { ordinalOf } from "../../core/record.ts";
 import { deadline } from "../../seams/clock.ts";
 import { parseCommandLine } from "../command-line.ts";
 import { matching, nextWords, type Candidate, type Next } from "../completion/words.ts";
 import type { CliIo, Verb, Verbs } from "../io.ts";
+import type { Target } from "../target/target.ts";
 import type { TargetValues } from "../target/values.ts";
 import { plainVerb } from "../verb.ts";
 
 /** Nobody waits longer for a completion. */
 const PATIENCE_MS = 2_000;
+/** Clusters whose members are looked up while no cluster was named. */
+const MOST_ASKED = 10;
 
 export function completeVerb(verbs: () => Verbs): Verb {
   return plainVerb(
@@ -36,22 +41,13 @@ async function namesOf(
 ): Promise<{ kind: "words"; words: readonly Candidate[] }> {
   try {
     using limit = deadline(io.clock, PATIENCE_MS, io.signal);
-    const { openTarget } = await import("../target/open.ts");
-    const target = await openTarget(targetValues(next.given), { ...io, signal: limit.signal });
+    const ours = { ...io, signal: limit.signal };
+    const target =
+      io.target ??
+      (await (await import("../target/open.ts")).openTarget(targetValues(next.given, io.env["HOME"]), ours));
     try {
-      const clusters = await target.clusters();
-      const found = next.of === "cluster" ? clusters.map(({ metadata }) => metadata.name) : [];
-      if (next.of === "member") {
-        const cluster = clusters.find(({ metadata }) => metadata.name === next.cluster) ?? clusters[0];
-        if (cluster) found.push(...(await target.members(cluster)).map(({ metadata }) => metadata.name));
-      }
-      return {
-        kind: "words",
-        words: matching(
-          found.map((word) => ({ word })),
-          typed,
-        ),
-      };
+      const names = matching(await namesIn(target, next, typed), typed);
+      return { kind: "words", words: names };
     } finally {
       await target.close();
     }
@@ -60,8 +56,27 @@ async function namesOf(
   }
 }
 
+async function namesIn(
+  target: Target,
+  { of, about }: Next & { kind: "names" },
+  typed: string,
+): Promise<readonly Candidate[]> {
+  const clusters = await target.clusters();
+  const words = (list: readonly { readonly metadata: { readonly name: string } }[]) =>
+    list.map(({ metadata }) => ({ word: metadata.name }));
+  if (of === "cluster") return words(clusters);
+  const fitting = clusters.filter(({ metadata: { name } }) =>
+    about === undefined
+      ? name.startsWith(typed) || ordinalOf(name, typed) !== undefined || typed === `${name}-`
+      : name === about || ordinalOf(name, about) !== undefined,
+  );
+  // Each is a request of its own.
+  const members = await Promise.all(fitting.slice(0, MOST_ASKED).map((one) => target.members(one)));
+  return [...(of === "subject" && about === undefined ? words(clusters) : []), ...words(members.flat())];
+}
+
 /** The flags of the target among the words so far; anything else does not matter here. */
-function targetValues(words: readonly string[]): TargetValues {
+export function targetValues(words: readonly string[], home: string | undefined): TargetValues {
   const data = {
     name: "",
     summary: "",
@@ -73,9 +88,14 @@ function targetValues(words: readonly string[]): TargetValues {
   for (let index = 0; index < words.length - 1; index++) {
     const word = words[index] ?? "";
     if (/^(?:-n|--namespace|--context|--kubeconfig|--dir|--name)$/.test(word))
-      kept.push(word, words[++index] ?? "");
+      kept.push(word, expanded(words[++index] ?? "", home));
     else if (/^(?:-A|--all-namespaces|--local|--(?:namespace|context|kubeconfig|dir|name)=.*)$/.test(word))
       kept.push(word);
   }
   return parseCommandLine(data, kept, {}).flags as unknown as TargetValues;
+}
+
+/** Shells pass on a word as it was typed. */
+function expanded(word: string, home: string | undefined): string {
+  return home !== undefined && word.startsWith("~/") ? path.join(home, word.slice(2)) : word;
 }

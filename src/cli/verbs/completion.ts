@@ -16,6 +16,7 @@ export const verb = plainVerb(
         does: "bash, for this session",
         line: "completion bash > /tmp/quorate.bash && source /tmp/quorate.bash",
       },
+      { does: "zsh, for good: a directory of fpath", line: "completion zsh > ~/.zfunc/_quorate" },
       { does: "fish, for good", line: "completion fish > ~/.config/fish/completions/quorate.fish" },
       { does: "For `kubectl etcd`", line: "completion kubectl > ~/bin/kubectl_complete-etcd" },
     ],

@@ -16,7 +16,7 @@ const move = clusterVerb(
         help: "the member that is to lead, or the cluster for the best one",
         optional: true,
         many: true,
-        complete: "member",
+        complete: "subject",
       },
     ],
     groups: ["wait", "dry", "output", "target"],

@@ -1,0 +1,40 @@
+/** The names that completion offers: clusters, and members of those that the words so far mean. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { dispatch } from "../dispatch.ts";
+import type { Target } from "../target/target.ts";
+import { collectingIo } from "../testing.ts";
+import { demo, FakeTarget } from "../testing/fake-target.ts";
+import { verbs } from "../verbs.ts";
+import { targetValues } from "./complete.ts";
+
+test("completion offers members of the cluster that was named, or of all whose names fit", async () => {
+  const clusters = ["demo", "demo-db", "other"].map((name) => ({
+    ...demo(),
+    metadata: { ...demo().metadata, name },
+  }));
+  const target = new FakeTarget(clusters) as unknown as Target;
+  const names = async (...words: string[]) => {
+    const io = collectingIo({ target });
+    assert.equal(await dispatch(["__complete", "--", ...words], verbs, "1.0.0", io), 0);
+    return io.out().trimEnd().split("\n");
+  };
+  assert.deepEqual(await names("status", "o"), ["other"]);
+  assert.deepEqual(await names("member", "replace", "other"), ["other-1", "other-2", "other-3"]);
+  assert.deepEqual(await names("member", "replace", "demo-1"), ["demo-1"]);
+  assert.deepEqual(await names("restart", "demo-"), [
+    "demo-db",
+    ..."123".split("").flatMap((n) => `demo-${n}`),
+    ..."123".split("").map((n) => `demo-db-${n}`),
+  ]);
+  assert.deepEqual(await names("restart", "other", ""), ["other-1", "other-2", "other-3"]);
+  assert.deepEqual(await names("restart", "other-2", ""), ["other-1", "other-2", "other-3"]);
+  assert.deepEqual(await names("restart", "nonsense", ""), [""]);
+  assert.deepEqual(await names("logs", "other", "--member", "other-2"), ["other-2"]);
+});
+
+test("the flags of the target hold for completion too, and a home directory is one that the shell has not expanded", () => {
+  const values = targetValues(["logs", "-n", "prod", "--kubeconfig", "~/prod.yaml", "-o", "json", ""], "/h");
+  assert.equal(values.namespace, "prod");
+  assert.equal(values.kubeconfig, "/h/prod.yaml");
+});
