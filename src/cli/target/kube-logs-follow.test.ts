@@ -191,3 +191,26 @@ test("one that never answered ends the command", async () => {
   kubelet.failure = new KubeFailure("not-sent", "connection", "connect ECONNREFUSED");
   await assert.rejects(ended, /ECONNREFUSED/);
 });
+
+test("a member that joins is followed from its first line on, also when the API server does not answer at first", async () => {
+  const members: string[] = [];
+  let looks = 0;
+  const membersNow = () =>
+    looks++ === 1 ? Promise.reject(new Error("no answer")) : Promise.resolve([...members]);
+  const { kubelet, texts, pass, leave } = following({ members: [], lines: 1, sinceMs: 1_000, membersNow });
+  await pass();
+  members.push("demo-1");
+  kubelet.failure = new KubeFailure("not-sent", "connection", "connect ECONNREFUSED");
+  await pass();
+  await pass();
+  await pass();
+  assert.deepEqual(texts, ["no log: the API server does not answer"]);
+  kubelet.failure = undefined;
+  await pass();
+  kubelet.start("a", at(1, "1", "one"), at(1, "2", "two"));
+  await pass();
+  kubelet.write(at(2, "1", "three"));
+  await pass();
+  assert.deepEqual(texts.slice(1), ["no log: it has no Pod", "one", "two", "three"]);
+  await leave();
+});

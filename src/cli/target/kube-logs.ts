@@ -8,6 +8,7 @@ import { ETCD_CONTAINER } from "../../operator/names.ts";
 import { sleep, type Clock } from "../../seams/clock.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { asTheyCome, inOrder } from "./merge.ts";
+import { newcomers, type Looking } from "./newcomers.ts";
 import type { LogLine, LogWishes } from "./target.ts";
 
 /** What the API server answers where it could not ask the kubelet. */
@@ -49,8 +50,12 @@ export async function* podLogs(
   wishes: LogWishes,
   signal: AbortSignal,
 ): AsyncGenerator<LogLine> {
-  const { members, follow } = wishes;
-  if (follow) return yield* asTheyCome(members.map((member) => following(about, wishes, member, signal)));
+  const { members, follow, membersNow } = wishes;
+  if (follow)
+    return yield* asTheyCome(
+      members.map((member) => following(about, wishes, member, signal)),
+      membersNow && joining(about, wishes, { known: members, membersNow, clock: about.clock, signal }),
+    );
   const unread: string[] = [];
   const all = await Promise.all(
     members.map(async (member) => {
@@ -77,6 +82,16 @@ export async function* podLogs(
     );
 }
 
+/** All of the log of a member that joined later is new; and others have answered before. */
+async function* joining(
+  about: PodLogs,
+  wishes: LogWishes,
+  looking: Looking,
+): AsyncGenerator<AsyncGenerator<LogLine>> {
+  for await (const member of newcomers(looking))
+    yield following(about, wishes, member, looking.signal, { isNewcomer: true });
+}
+
 /**
  * The log of a container ends with it, and a connection when it is lost: the next container is shown from its beginning,
  * the same one from the last line on.
@@ -86,13 +101,14 @@ async function* following(
   wishes: LogWishes,
   member: string,
   signal: AbortSignal,
+  { isNewcomer = false } = {},
 ): AsyncGenerator<LogLine> {
   const { clock, containerOf, explain } = about;
   const first = firstRequest(about, wishes, member);
   let shown = new ShownLines();
   let container: string | undefined;
   let said: string | undefined;
-  for (let isFirst = true; !signal.aborted;) {
+  for (let isFirst = !isNewcomer; !signal.aborted;) {
     try {
       const now = await containerOf(member, signal);
       if (isFirst) container ??= now;
@@ -111,7 +127,8 @@ async function* following(
       if (signal.aborted) return;
       const why = whyNoLog(error, wishes) ?? whyNoAnswer(error);
       // Where not even the container could be read, nothing has answered yet.
-      if (why === undefined || (container === undefined && isReason(error, ...PASSING))) throw explain(error);
+      const isFirstAnswer = container === undefined && !isNewcomer;
+      if (why === undefined || (isFirstAnswer && isReason(error, ...PASSING))) throw explain(error);
       if (why !== "" && why !== said) yield noLog(member, why);
       said = why === "" ? said : why;
       // Whatever begins now is new.

@@ -6,6 +6,7 @@ import { fileLogs } from "./local-logs.ts";
 import type { LogWishes } from "./target.ts";
 
 const FILE = "/logs/etcd-1.log";
+const fileOf = (member: string) => `/logs/${member}.log`;
 
 function reading(text: string | undefined, more: Partial<LogWishes> = {}) {
   const disk = new MemoryDisk();
@@ -18,8 +19,7 @@ function reading(text: string | undefined, more: Partial<LogWishes> = {}) {
   const texts: string[] = [];
   const wishes: LogWishes = { members: ["etcd-1"], follow: false, ...more };
   const ended = (async () => {
-    for await (const line of fileLogs({ disk, clock, fileOf: () => FILE }, wishes, leaving.signal))
-      texts.push(line.text);
+    for await (const line of fileLogs({ disk, clock, fileOf }, wishes, leaving.signal)) texts.push(line.text);
   })();
   const leave = async () => {
     leaving.abort();
@@ -70,4 +70,18 @@ test("the end of a line before what was read is not shown as one", async () => {
   const { texts, ended } = reading(`${"x".repeat(5_000)}\nlast\n`, { lines: 1 });
   await ended;
   assert.deepEqual(texts, ["last"]);
+});
+
+test("-f follows a member that joins from its first line on, whatever --lines says", async () => {
+  const members = ["etcd-1"];
+  const membersNow = () => Promise.resolve([...members]);
+  const { disk, texts, append, clock, leave } = reading("one\n", { follow: true, lines: 1, membersNow });
+  await clock.advance(300);
+  members.push("etcd-2");
+  disk.files.set("/logs/etcd-2.log", Buffer.from("first\nsecond\n"));
+  await clock.advance(3_000);
+  append("two\n");
+  await clock.advance(300);
+  assert.deepEqual(texts, ["one", "first", "second", "two"]);
+  await leave();
 });

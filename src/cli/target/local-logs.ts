@@ -3,6 +3,7 @@ import { sleep, type Clock } from "../../seams/clock.ts";
 import type { Disk } from "../../seams/disk.ts";
 import { timeOfLog } from "../screen/log-line.ts";
 import { asTheyCome, inOrder } from "./merge.ts";
+import { newcomers, type Looking } from "./newcomers.ts";
 import type { LogLine, LogWishes } from "./target.ts";
 
 const BYTES_PER_LINE = 4_096;
@@ -23,10 +24,16 @@ export async function* fileLogs(
 ): AsyncGenerator<LogLine> {
   const shown = await Promise.all(wishes.members.map((member) => latest(files, member, wishes)));
   yield* inOrder(shown.map(({ lines }) => lines));
-  if (wishes.follow)
-    yield* asTheyCome(
-      wishes.members.map((member, index) => following(files, member, shown[index]?.end ?? 0, signal)),
-    );
+  if (!wishes.follow) return;
+  const { members: known, membersNow } = wishes;
+  yield* asTheyCome(
+    known.map((member, index) => following(files, member, shown[index]?.end ?? 0, signal)),
+    membersNow && joining(files, { known, membersNow, clock: files.clock, signal }),
+  );
+}
+
+async function* joining(files: LogFiles, looking: Looking): AsyncGenerator<AsyncGenerator<LogLine>> {
+  for await (const member of newcomers(looking)) yield following(files, member, 0, looking.signal);
 }
 
 interface Latest {

@@ -35,3 +35,27 @@ test("a stream that fails ends the whole", async () => {
     for await (const _ of asTheyCome([failing(), stream(1)])) continue;
   }, /cut off/);
 });
+
+test("a stream that comes later is merged with the others, and its failure ends the whole", async () => {
+  const arriving = Promise.withResolvers<AsyncIterable<number>>();
+  async function* later() {
+    yield await arriving.promise;
+  }
+  const merged = asTheyCome([stream(1)], later());
+  assert.deepEqual(await merged.next(), { done: false, value: 1 });
+  const second = merged.next();
+  arriving.resolve(stream(2, 3));
+  assert.equal((await second).value, 2);
+  assert.equal((await merged.next()).value, 3);
+  assert.equal((await merged.next()).done, true);
+
+  async function* failing(): AsyncGenerator<number> {
+    yield await Promise.reject(new Error("cut off"));
+  }
+  async function* one() {
+    yield await Promise.resolve(failing());
+  }
+  await assert.rejects(async () => {
+    for await (const _ of asTheyCome([], one())) continue;
+  }, /cut off/);
+});

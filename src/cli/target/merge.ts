@@ -10,25 +10,55 @@ export function inOrder(streams: readonly (readonly LogLine[])[]): LogLine[] {
   return timed.toSorted((a, b) => a.at - b.at).map(({ line }) => line);
 }
 
-/** Whatever comes first. A stream that fails ends the others. */
-export async function* asTheyCome<T>(streams: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
-  const iterators = streams.map((stream) => stream[Symbol.asyncIterator]());
-  const pending = new Map(iterators.map((iterator) => [iterator, advance(iterator)]));
+/** Whatever comes first, of these streams and of those that come later. A stream that fails ends the others. */
+export async function* asTheyCome<T>(
+  streams: readonly AsyncIterable<T>[],
+  later: AsyncIterable<AsyncIterable<T>> = none(),
+): AsyncGenerator<T> {
+  const pending = new Map<AsyncIterator<T>, Promise<Advance<T>>>();
+  const add = (iterator: AsyncIterator<T>) => pending.set(iterator, advance(iterator));
+  for (const stream of streams) add(stream[Symbol.asyncIterator]());
+  const added = later[Symbol.asyncIterator]();
+  let next: Promise<Another<T>> | undefined = another(added);
   try {
-    while (pending.size > 0) {
-      const { iterator, result } = await Promise.race(pending.values());
-      if (result.done) pending.delete(iterator);
+    while (pending.size > 0 || next !== undefined) {
+      const came: Advance<T> | Another<T> = await Promise.race([
+        ...pending.values(),
+        ...(next ? [next] : []),
+      ]);
+      if ("stream" in came) {
+        next = came.stream.done ? undefined : another(added);
+        if (!came.stream.done) add(came.stream.value[Symbol.asyncIterator]());
+      } else if (came.result.done) pending.delete(came.iterator);
       else {
-        pending.set(iterator, advance(iterator));
-        yield result.value;
+        add(came.iterator);
+        yield came.result.value;
       }
     }
   } finally {
-    for (const promise of pending.values()) promise.catch(() => undefined);
-    void Promise.allSettled([...pending.keys()].map(async (iterator) => await iterator.return?.()));
+    for (const promise of [...pending.values(), next]) promise?.catch(() => undefined);
+    const open = [...pending.keys(), ...(next ? [added] : [])];
+    void Promise.allSettled(open.map(async (iterator) => await iterator.return?.()));
   }
 }
 
-async function advance<T>(iterator: AsyncIterator<T>) {
+interface Advance<T> {
+  readonly iterator: AsyncIterator<T>;
+  readonly result: IteratorResult<T>;
+}
+
+async function advance<T>(iterator: AsyncIterator<T>): Promise<Advance<T>> {
   return { iterator, result: await iterator.next() };
+}
+
+interface Another<T> {
+  readonly stream: IteratorResult<AsyncIterable<T>>;
+}
+
+async function another<T>(iterator: AsyncIterator<AsyncIterable<T>>): Promise<Another<T>> {
+  return { stream: await iterator.next() };
+}
+
+async function* none(): AsyncGenerator<never> {
+  // A cluster whose members are all known.
 }

@@ -63,6 +63,8 @@ export interface LogWishes {
   /** The last lines of each member; all when absent. */
   readonly lines?: number;
   readonly follow: boolean;
+  /** With `follow`: the members now. Those that join later are followed too, from their first line on. */
+  readonly membersNow?: () => Promise<readonly string[]>;
   /** Of the container before its last restart; Kubernetes only. */
   readonly previous?: boolean;
 }

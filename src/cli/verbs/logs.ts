@@ -14,7 +14,7 @@ export const verb = clusterVerb(
       "etcd's JSON is shown as text; -o wide adds the place in the source, -o json prints one object per line. Lines that are not JSON, such as a panic, are always shown.",
     arguments: [CLUSTER],
     flags: {
-      follow: { kind: "switch", short: "f", help: "show new lines until Ctrl-C" },
+      follow: { kind: "switch", short: "f", help: "show new lines until Ctrl-C, also of members that join" },
       member: { kind: "list", short: "m", value: "member", help: "only these members" },
       since: { kind: "duration", value: "duration", help: "only lines of this last time, such as 10m" },
       lines: {
@@ -52,19 +52,18 @@ export const verb = clusterVerb(
         "--previous is for containers; on this machine a member's log has the lines of all its processes: leave it out",
       );
     const cluster = await chosenCluster(target, args.cluster);
-    const names = (await target.members(cluster)).map(({ metadata }) => metadata.name);
+    const membersNow = async () => (await target.members(cluster)).map(({ metadata }) => metadata.name);
+    const names = await membersNow();
     const unknown = flags.member.find((name) => !names.includes(name));
     if (unknown !== undefined) throw noSuch("member", unknown, names, `in cluster ${cluster.metadata.name}`);
     const members = flags.member.length > 0 ? flags.member : names;
     const style = styleOf(io, flags);
-    const view = {
-      nameWidth: Math.max(0, ...members.map(({ length }) => length)),
-      wide: flags.output === "wide",
-    };
+    let nameWidth = Math.max(0, ...members.map(({ length }) => length));
     const lines = flags.lines ?? (flags.since === undefined ? 50 : undefined);
     const wishes = {
       members,
       follow: flags.follow,
+      ...(flags.follow && flags.member.length === 0 && { membersNow }),
       previous: flags.previous,
       ...(flags.since !== undefined && { sinceMs: flags.since }),
       ...(lines !== undefined && { lines }),
@@ -80,7 +79,10 @@ export const verb = clusterVerb(
           ...asData(text),
         };
         io.stdout.write(`${flags.output === "yaml" ? "--- " : ""}${JSON.stringify(entry)}\n`);
-      } else io.stdout.write(`${logText(line, view, style)}\n`);
+      } else {
+        nameWidth = Math.max(nameWidth, line.member.length);
+        io.stdout.write(`${logText(line, { nameWidth, wide: flags.output === "wide" }, style)}\n`);
+      }
     }
   },
 );
