@@ -9,7 +9,7 @@ import { noSuch } from "../target/choose.ts";
 import type { ClusterObject, OperationObject, Target } from "../target/target.ts";
 import { Progress, until } from "./progress.ts";
 import { printResult } from "./result.ts";
-import { heldByPause, unseen } from "./settled.ts";
+import { heldByPause, printWritten, unseen } from "./settled.ts";
 
 /** Long enough to be looked at, so that finished ones do not pile up. */
 const KEPT_SECONDS = 86_400;
@@ -46,16 +46,19 @@ export async function runOperation(
   what: string,
 ): Promise<void> {
   if (flags["dry-run"]) return await printResult(io, flags, what, operation);
+  const cluster = await target.cluster(String(operation.spec["cluster"]));
   const created = await target.createOperation(operation);
   const name = created.metadata?.name ?? "";
   const show = `${target.command} operation show ${name}${target.flags}`;
-  if (flags["no-wait"])
-    return await printResult(io, flags, `${what}: operation ${name} created. See: ${show}`, created);
+  const recorded = `operation ${name} is recorded`;
+  if (flags["no-wait"]) {
+    const text = `${what}: operation ${name} created. See: ${show}`;
+    return await printWritten(io, flags, { target, cluster, what: recorded }, text, created);
+  }
   new Progress(io).say(`${what} (operation ${name})`);
-  const cluster = await target.cluster(String(operation.spec["cluster"]));
   // The operator rejects a restore then, and says so in the operation.
   if (cluster.spec.paused && operation.spec["restore"] === undefined)
-    throw heldByPause(target, cluster, `operation ${name} is recorded`);
+    throw heldByPause(target, cluster, recorded);
   const end = await followed(io, flags, target, created);
   const { phase = "", reason = "", message = "" } = end.status ?? {};
   if (phase !== "Succeeded")

@@ -90,6 +90,37 @@ describe("of a paused cluster", () => {
     assert.match(err, /demo is paused: the fence of demo-2 is recorded/);
   });
 
+  for (const [line, what] of [
+    ["scale demo 5", "the change is recorded"],
+    ["upgrade demo 3.7 --yes", "the change is recorded"],
+    ["hibernate demo --yes", "the change is recorded"],
+    ["member fence demo-2", "the fence of demo-2 is recorded"],
+    ["restart demo --yes", "operation demo-restart-ababab is recorded"],
+  ] as const)
+    test(`${line} --no-wait is done when it is written, and says that it waits for the end of the pause`, async () => {
+      const { code, out, err } = await command(paused(), `${line} --no-wait`);
+      assert.equal(code, 0, err);
+      assert.notEqual(out, "");
+      assert.equal(
+        err,
+        `Warning: demo is paused: ${what}, and nothing is done until the pause ends. End it with: kubectl etcd resume demo -n prod\n`,
+      );
+    });
+
+  test("apply and wake --no-wait say so too", async () => {
+    const target = new FakeTarget([{ ...pausedDemo(), spec: { ...pausedDemo().spec, replicas: 0 } }]);
+    const woken = await command(target, "wake demo --no-wait");
+    assert.match(woken.err, /demo is paused: the change is recorded/);
+    const manifest = JSON.stringify({ ...pausedDemo(), status: undefined });
+    const applied = await command(paused(), "apply -f - --yes --no-wait", manifest);
+    assert.match(applied.err, /demo is paused: the change is recorded/);
+  });
+
+  test("pause and resume --no-wait say nothing of it", async () => {
+    for (const line of ["pause demo --yes --no-wait", "resume demo --no-wait"])
+      assert.equal((await command(paused(), line)).err, "", line);
+  });
+
   test("a restore, which the operator would reject, is refused before the question", async () => {
     const target = paused();
     const { code, err } = await command(target, "restore s3://backups/a.db demo", "n");

@@ -1,9 +1,11 @@
 /** Waiting until a cluster is as it was asked to be, or says that it cannot. */
 import { findCondition } from "../../core/status/condition.ts";
 import { CommandError, EXIT } from "../exit.ts";
+import type { SharedValues } from "../flag.ts";
 import type { CliIo } from "../io.ts";
 import type { ClusterObject, Target } from "../target/target.ts";
 import { Progress, until, type WaitValues } from "./progress.ts";
+import { printResult, warn } from "./result.ts";
 
 /** What is waited for, of a status that is about the newest spec. */
 export type Goal = (cluster: ClusterObject) => boolean;
@@ -51,15 +53,33 @@ export async function settled(
 }
 
 /** What was asked for waits for a person, for as long as they want: not a matter of a time limit. */
-export function heldByPause(
-  { command, flags }: Pick<Target, "command" | "flags">,
-  { metadata: { name } }: ClusterObject,
-  what: string,
-): CommandError {
-  return new CommandError(
-    EXIT.failed,
-    `${name} is paused: ${what}, and nothing is done until the pause ends. End it with: ${command} resume ${name}${flags}`,
-  );
+export function heldByPause(target: Naming, cluster: ClusterObject, what: string): CommandError {
+  return new CommandError(EXIT.failed, pauseNote(target, cluster, what));
+}
+
+/** The end of a verb that does not wait: it did what it was asked for, and a pause is told beside it. */
+export async function printWritten(
+  io: CliIo,
+  flags: Pick<SharedValues, "output" | "dry-run">,
+  { target, cluster, what = "the change is recorded" }: Written,
+  text: string,
+  data: unknown = cluster,
+): Promise<void> {
+  await printResult(io, flags, text, data);
+  if (cluster.spec.paused) warn(io, [pauseNote(target, cluster, what)]);
+}
+
+interface Written {
+  readonly target: Naming;
+  /** As it is after the change. */
+  readonly cluster: ClusterObject;
+  readonly what?: string;
+}
+
+type Naming = Pick<Target, "command" | "flags">;
+
+function pauseNote({ command, flags }: Naming, { metadata: { name } }: ClusterObject, what: string): string {
+  return `${name} is paused: ${what}, and nothing is done until the pause ends. End it with: ${command} resume ${name}${flags}`;
 }
 
 /** Nobody has looked at the change yet. */

@@ -2,7 +2,7 @@
 import type { EtcdCluster } from "../../api/etcd-cluster.ts";
 import { headroom, tolerates } from "../act/headroom.ts";
 import { printResult, warn } from "../act/result.ts";
-import { isHibernated, isPaused, isReady, settled } from "../act/settled.ts";
+import { isHibernated, isPaused, isReady, settled, printWritten } from "../act/settled.ts";
 import { UsageError } from "../io.ts";
 import { confirm } from "../act/confirm.ts";
 import type { ClusterObject, Target } from "../target/target.ts";
@@ -50,8 +50,8 @@ export const verb = clusterVerb(
       await confirm(io, flags, { change: what, risk: `${risks.join("; ")}; ${headroom(present)} now` });
     const { cluster, done, warnings } = await target.applyCluster(manifest, present);
     warn(io, warnings);
-    if (flags["no-wait"] || done === "unchanged")
-      return await printResult(io, flags, `${name} ${done}`, cluster);
+    if (done === "unchanged") return await printResult(io, flags, `${name} ${done}`, cluster);
+    if (flags["no-wait"]) return await printWritten(io, flags, { target, cluster }, `${name} ${done}`);
     const goal = cluster.spec.paused ? isPaused : cluster.spec.replicas === 0 ? isHibernated : isReady;
     const end = await settled(io, flags, target, cluster, goal);
     await printResult(io, flags, `${name} ${done}: ${end.status?.message ?? ""}`.trimEnd(), end);

@@ -1,7 +1,7 @@
 /** `quorate hibernate`: stops all members and retains their data. */
 import { changeCluster } from "../act/change.ts";
 import { printResult } from "../act/result.ts";
-import { isHibernated, settled } from "../act/settled.ts";
+import { isHibernated, settled, printWritten } from "../act/settled.ts";
 import { confirm } from "../act/confirm.ts";
 import { chosenCluster } from "../target/choose.ts";
 import { clusterVerb } from "../verb.ts";
@@ -35,7 +35,8 @@ export const verb = clusterVerb(
       spec.replicas === 0 ? undefined : { spec: { replicas: 0 } },
     );
     const wake = `Wake it with: ${target.command} wake ${name}${target.flags}`;
-    if (flags["no-wait"]) return await printResult(io, flags, `${change}. ${wake}`, object);
+    if (flags["no-wait"])
+      return await printWritten(io, flags, { target, cluster: object }, `${change}. ${wake}`);
     const end = await settled(io, flags, target, object, isHibernated);
     await printResult(io, flags, `${name} is hibernated; its data is retained. ${wake}`, end);
   },

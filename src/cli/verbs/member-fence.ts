@@ -5,7 +5,7 @@ import { isFenced } from "../../operator/records/member-object.ts";
 import { changeMember } from "../act/change.ts";
 import { Progress, until } from "../act/progress.ts";
 import { printResult } from "../act/result.ts";
-import { heldByPause, unseen } from "../act/settled.ts";
+import { heldByPause, unseen, printWritten } from "../act/settled.ts";
 import { onlyMember } from "../act/subject.ts";
 import { confirm } from "../act/confirm.ts";
 import type { ClusterObject } from "../target/target.ts";
@@ -36,7 +36,10 @@ export const fence = clusterVerb(
     const { object } = await changeMember(target, cluster, member, (now) =>
       isFenced(now) ? undefined : patchOf("true"),
     );
-    if (flags["no-wait"]) return await printResult(io, flags, `Fencing ${name}`, object);
+    if (flags["no-wait"]) {
+      const what = `the fence of ${name} is recorded`;
+      return await printWritten(io, flags, { target, cluster, what }, `Fencing ${name}`, object);
+    }
     const end = await until(
       io,
       flags,
@@ -73,7 +76,10 @@ export const unfence = clusterVerb(
     const { object } = await changeMember(target, cluster, member, (now) =>
       isFenced(now) ? patchOf(null) : undefined,
     );
-    if (flags["no-wait"]) return await printResult(io, flags, `Unfencing ${name}`, object);
+    if (flags["no-wait"]) {
+      const what = `the end of the fence of ${name} is recorded`;
+      return await printWritten(io, flags, { target, cluster, what }, `Unfencing ${name}`, object);
+    }
     const end = await until(
       io,
       flags,

@@ -2,7 +2,7 @@
 import { changeCluster, respecified } from "../act/change.ts";
 import { headroom, removal, tolerates } from "../act/headroom.ts";
 import { printResult } from "../act/result.ts";
-import { goalOf, settled } from "../act/settled.ts";
+import { goalOf, settled, printWritten } from "../act/settled.ts";
 import { UsageError } from "../io.ts";
 import { confirm } from "../act/confirm.ts";
 import { chosenCluster } from "../target/choose.ts";
@@ -38,7 +38,12 @@ export const verb = clusterVerb(
     if (replicas < before) await confirm(io, flags, { change, risk: riskOf(cluster, replicas) });
     const { object } = await changeCluster(target, cluster, respecified("replicas", before, replicas));
     if (flags["no-wait"])
-      return await printResult(io, flags, `${change}; ${tolerates(replicas)} then`, object);
+      return await printWritten(
+        io,
+        flags,
+        { target, cluster: object },
+        `${change}; ${tolerates(replicas)} then`,
+      );
     const end = await settled(io, flags, target, object, goalOf(object));
     const text =
       replicas === 0

@@ -6,7 +6,7 @@ import { exactVersion } from "../../etcd/versions.ts";
 import { changeCluster, respecified } from "../act/change.ts";
 import { headroom } from "../act/headroom.ts";
 import { printResult } from "../act/result.ts";
-import { goalOf, settled } from "../act/settled.ts";
+import { goalOf, settled, printWritten } from "../act/settled.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { UsageError } from "../io.ts";
 import { confirm } from "../act/confirm.ts";
@@ -53,7 +53,7 @@ export const verb = clusterVerb(
       cluster,
       respecified("version", cluster.spec.version, wanted),
     );
-    if (flags["no-wait"]) return await printResult(io, flags, change, object);
+    if (flags["no-wait"]) return await printWritten(io, flags, { target, cluster: object }, change);
     const end = await settled(io, flags, target, object, goalOf(object));
     const when = object.spec.replicas === 0 ? " when it wakes; its data is retained" : "";
     await printResult(io, flags, `${name} runs etcd ${wanted}${when}`, end);

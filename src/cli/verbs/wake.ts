@@ -3,7 +3,7 @@ import { changeCluster, respecified } from "../act/change.ts";
 import { confirm } from "../act/confirm.ts";
 import { removal, tolerates } from "../act/headroom.ts";
 import { printResult } from "../act/result.ts";
-import { isReady, settled } from "../act/settled.ts";
+import { isReady, settled, printWritten } from "../act/settled.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { chosenCluster } from "../target/choose.ts";
 import { clusterVerb } from "../verb.ts";
@@ -53,7 +53,7 @@ export const verb = clusterVerb(
         risk: `it had ${retained}; ${removal(cluster, retained - replicas)}, and ${tolerates(replicas)} then`,
       });
     const { object } = await changeCluster(target, cluster, respecified("replicas", 0, replicas));
-    if (flags["no-wait"]) return await printResult(io, flags, change, object);
+    if (flags["no-wait"]) return await printWritten(io, flags, { target, cluster: object }, change);
     const end = await settled(io, flags, target, object, isReady);
     await printResult(io, flags, `${name} is awake with ${replicas} voting members and its data`, end);
   },
