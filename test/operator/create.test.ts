@@ -1,13 +1,15 @@
 /**
  * The operator makes clusters: of one, three and five members, with TLS, on real etcd in Pods of the stand-in kubelet,
- * with few writes.
+ * with few writes. It was told another DNS domain than the usual one.
  */
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { Pod, Service } from "kubernetes-types/core/v1.d.ts";
 import { LABELS, secretNames } from "../../src/operator/names.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { secretFiles } from "../support/bed-secrets.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { ClusterOnBed, startOperator, upWithDefinitions, writes, type Running } from "../support/operator.ts";
 
@@ -16,13 +18,14 @@ import { ClusterOnBed, startOperator, upWithDefinitions, writes, type Running } 
  * say on its claim and volume what they hold.
  */
 const MOST_WRITES_PER_MEMBER = 14;
+const DOMAIN = "corp.internal";
 
 let bed: TestTestbed;
 let running: Running;
 
 before(async () => {
   bed = await upWithDefinitions();
-  running = startOperator(bed);
+  running = startOperator(bed, { clusterDomain: DOMAIN });
   await eventually("the operator leads", () => running.operator.leads);
 });
 
@@ -87,6 +90,31 @@ test("the Services lead to voters, and the budget keeps their quorum", async () 
     `${PATHS.pods}?labelSelector=${encodeURIComponent(`${LABELS.cluster}=three,${LABELS.role}=voter`)}`,
   );
   assert.equal(items.length, 3);
+});
+
+/** The DNS names in a member's certificate that a file of its Secret begins with. */
+async function namesOf(member: string, file: string): Promise<string[]> {
+  const { subjectAltName = "" } = new X509Certificate((await secretFiles(bed, member))(file));
+  return subjectAltName.split(", ").flatMap((name) => (name.startsWith("DNS:") ? [name.slice(4)] : []));
+}
+
+test("certificates carry the domain that the operator was told, and URLs none, so that they hold in any", async () => {
+  for (const [file, service] of [
+    ["server.pem", "three-client"],
+    ["peer.pem", "three-1.three-peers"],
+  ] as const) {
+    const names = await namesOf("three-1", file);
+    assert.ok(names.includes(`${service}.default.svc.${DOMAIN}`), names.join(" "));
+    assert.deepEqual(
+      names.filter((name) => name.includes("cluster.local")),
+      [],
+    );
+  }
+  const cluster = new ClusterOnBed(bed, "three", running);
+  const { members } = await (await cluster.etcd()).cluster.memberList();
+  for (const { peerUrls, clientUrls } of members)
+    for (const url of [...peerUrls, ...clientUrls]) assert.match(new URL(url).hostname, /\.default\.svc$/);
+  await cluster.close();
 });
 
 test("nothing went wrong on the way", () => {
