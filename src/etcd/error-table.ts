@@ -198,6 +198,8 @@ export const rows: readonly Row[] = [
   row("bad-member-urls", "given member URLs are invalid", "INVALID_ARGUMENT"),
   row("downgrade-version-invalid", "wrong downgrade target version format", "INVALID_ARGUMENT"),
   row("downgrade-version-invalid", "invalid downgrade target version", "INVALID_ARGUMENT"),
+  row("auth-invalid-token", "invalid auth token", "UNAUTHENTICATED"),
+  row("permission-denied", "permission denied", "PERMISSION_DENIED"),
   row("auth-user-required", "user name is empty", "INVALID_ARGUMENT"),
   row("auth-failed", "authentication failed, invalid user ID or password", "INVALID_ARGUMENT"),
   row(

@@ -33,6 +33,13 @@ test("a failure that lost its code on the way between members is known by its wo
   assert.equal(kindOf("UNKNOWN", "context deadline exceeded"), "deadline");
 });
 
+test("what the Maintenance service of 3.5 refuses is known, though it comes without a code and with another prefix", () => {
+  assert.equal(answered("UNKNOWN", "auth: invalid auth token").kind, "auth-invalid-token");
+  assert.equal(answered("UNKNOWN", "auth: user name is empty").kind, "auth-user-required");
+  const denied = answered("UNKNOWN", "auth: permission denied");
+  assert.deepEqual([denied.kind, denied.outcome], ["permission-denied", "not-applied"]);
+});
+
 test("every kind can be reached and says what to do next", () => {
   const made: EtcdErrorKind[] = ["untrusted-server", "client-certificate-refused", "snapshot-damaged"];
   const reachable = new Set<EtcdErrorKind>([

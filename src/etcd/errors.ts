@@ -70,9 +70,9 @@ export function kindOf(code: GrpcCode, said: string): EtcdErrorKind {
   return byCode[code];
 }
 
-/** Drops etcd's prefix, so that one message is one string. */
+/** Drops etcd's prefix, so that one message is one string; `auth: ` is that of some refusals of 3.5. */
 function withoutPrefix(message: string): string {
-  return message.replace(/^etcdserver: /, "");
+  return message.replace(/^(?:etcdserver|auth): /, "");
 }
 
 /** Reads a status that etcd has put into a text, as "rpc error: code = PermissionDenied desc = …". */
