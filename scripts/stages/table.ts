@@ -126,7 +126,7 @@ export const stages: readonly Stage[] = [
     files: [
       "test/{etcd,local}/**/*.test.ts",
       "test/linear/on-etcd/*.test.ts",
-      "test/conformance/etcd.test.ts",
+      "test/conformance/{auth,etcd}.test.ts",
     ],
     processes: "apart",
     long: {

@@ -21,7 +21,7 @@ import {
   type RpcOptions,
   type RpcStream,
 } from "../../src/seams/etcd-transport.ts";
-import { authAnswers, needsOf, userOf } from "../models/etcd/auth-answers.ts";
+import { authAnswers, admit } from "../models/etcd/auth-answers.ts";
 import type { Calls } from "../models/etcd/calls.ts";
 import type { Keys } from "../models/etcd/kv.ts";
 import { kvAnswers } from "../models/etcd/kv-answers.ts";
@@ -91,12 +91,7 @@ export class ModelTransport implements EtcdTransport {
         // Bound and not served yet, or frozen: the kernel takes the connection, nobody answers.
         if (!server.serving || server.frozen) return;
         try {
-          const token = options.metadata?.["token"];
-          const isAsked = token !== undefined && server.dir.state.auth.enabled;
-          // In plaintext nobody shows a certificate.
-          const shown = endpoint.url.startsWith("https:") ? this.commonName : undefined;
-          const user = isAsked ? userOf(server, token) : shown;
-          const answer = this.#answer(call.parent.name, call.name, server, request, user);
+          const answer = this.#answer(`${call.parent.name}.${call.name}`, server, endpoint, request, options);
           const message = create(call.output, answer as MessageInitShape<O>);
           waiting = scheduler.after(this.#latency(), () => settle(() => resolve(message)));
         } catch (error) {
@@ -123,12 +118,13 @@ export class ModelTransport implements EtcdTransport {
     return other;
   }
 
-  #answer(service: string, method: string, server: Server, request: unknown, user?: string): Answer {
-    const call = `${service}.${method}`;
+  #answer(call: string, server: Server, endpoint: Endpoint, request: unknown, options: RpcOptions): Answer {
     const handler = this.#handlers[call];
-    const refused = server.dir.state.auth.refuses(user, needsOf(call, request));
-    if (refused) throw new Refusal(refused);
-    if (!handler) throw new RpcFailure("UNIMPLEMENTED", `the model has no ${service}.${method}`, "answered");
+    const token = options.metadata?.["token"];
+    // In plaintext nobody shows a certificate.
+    const shown = endpoint.url.startsWith("https:") ? this.commonName : undefined;
+    admit(server, call, request, token ?? (shown === undefined ? undefined : { user: shown }));
+    if (!handler) throw new RpcFailure("UNIMPLEMENTED", `the model has no ${call}`, "answered");
     return handler(server, request as never);
   }
 

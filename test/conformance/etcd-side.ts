@@ -7,6 +7,7 @@ import { Caller } from "../../src/etcd/caller.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { EtcdProcess } from "../../src/etcd/process.ts";
 import { systemClock } from "../../src/seams/clock.ts";
+import { Bearer } from "../../sim/models/etcd/conformance/bearer.ts";
 import { perform, type Call, type Outcome } from "../../sim/models/etcd/conformance/calls.ts";
 import type { ProcessState, Side, Slot, Start } from "../../sim/models/etcd/conformance/side.ts";
 import { etcdOf, world } from "../support/etcd-cluster.ts";
@@ -18,13 +19,13 @@ export class RealSide implements Side {
   readonly atOnce = true;
   readonly slots: readonly Slot[];
   readonly #dir = mkdtempSync(path.join(os.tmpdir(), "quorate-conformance-"));
-  readonly #transport = new GrpcTransport({ clock: systemClock });
+  readonly bearer = new Bearer(new GrpcTransport({ clock: systemClock }));
   readonly #caller: Caller;
   readonly #processes = new Map<string, EtcdProcess>();
 
   private constructor(slots: readonly Slot[]) {
     this.slots = slots;
-    this.#caller = new Caller({ transport: this.#transport, clock: systemClock, endpoints: [] });
+    this.#caller = new Caller({ transport: this.bearer, clock: systemClock, endpoints: [] });
   }
 
   static async prepare(): Promise<RealSide> {
@@ -100,7 +101,7 @@ export class RealSide implements Side {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.clear();
-    await this.#transport.close();
+    await this.bearer.close();
     rmSync(this.#dir, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,12 @@
 /** The Auth service as one member of the model answers it, and what each call of the others takes (R40). */
 import { Buffer } from "node:buffer";
-import type { Needs } from "./auth.ts";
+import {
+  AlarmRequest_AlarmAction,
+  type AlarmRequest,
+  type RequestOp,
+  type TxnRequest,
+} from "../../../src/etcd/proto/rpc_pb.ts";
+import type { Asked, LoggedIn, Needs } from "./auth.ts";
 import type { Calls } from "./calls.ts";
 import { Refusal } from "./refusal.ts";
 import type { Server } from "./server.ts";
@@ -15,16 +21,45 @@ interface Permission {
   readonly rangeEnd: Uint8Array;
 }
 
-/** Members with the same key, or without one, accept each other's tokens. */
-function tokenOf({ tokenKey = "" }: Server, user: string): string {
-  return `${tokenKey} ${user}`;
+/** Members with the same key accept each other's tokens; of type Simple, all keep those that one has given. */
+function tokenOf({ tokenKey, dir: { state } }: Server, user: string): string {
+  return tokenKey === undefined
+    ? `simple ${state.auth.loginOf(user)} ${user}`
+    : `${tokenKey} ${state.auth.revision} ${user}`;
+}
+
+/**
+ * Throws what etcd refuses this call with. `by` is the token that came with it, or whom a certificate names; a token counts
+ * first.
+ */
+export function admit(
+  server: Server,
+  call: string,
+  request: unknown,
+  by: string | LoggedIn | undefined,
+): void {
+  const { auth } = server.dir.state;
+  const needs = needsOf(call, request, server.minor);
+  if (!auth.enabled || needs.kind === "nothing") return;
+  try {
+    const refused = auth.refuses(typeof by === "string" ? holderOf(server, by) : by, needs);
+    if (refused) throw new Refusal(refused);
+  } catch (error) {
+    // There 3.5 lets out what it says to itself.
+    if (error instanceof Refusal && server.minor < 3006 && UNTRANSLATED.has(call))
+      throw new Refusal(error.kind, "UNKNOWN", "auth: ");
+    throw error;
+  }
 }
 
 /** Whose token it is. */
-export function userOf({ tokenKey = "" }: Server, token: string): string {
-  const [key, ...user] = token.split(" ");
+function holderOf({ tokenKey = "simple", dir: { state } }: Server, token: string): LoggedIn {
+  const [key, login = "", ...rest] = token.split(" ");
+  const user = rest.join(" ");
   if (key !== tokenKey) throw new Refusal("invalidToken");
-  return user.join(" ");
+  if (key !== "simple") return { user, revision: Number(login) };
+  if (login !== state.auth.loginOf(user)) throw new Refusal("invalidToken");
+  return { user };
 }
 
 /** The handlers by the names of their calls. Every one is an entry of the log, the questions too. */
@@ -120,15 +155,63 @@ export function authAnswers(calls: Calls, header: (server: Server) => Answer) {
   };
 }
 
-/** Calls that any user may make; those of KV go by the key; all others take the role root. */
-const ANYBODY = new Set(["Maintenance.Status", "Cluster.MemberList", "KV.Compact", "KV.Txn"]);
+const UNTRANSLATED = new Set(["Maintenance.Defragment", "Maintenance.HashKV"]);
 
-export function needsOf(call: string, request: unknown): Needs {
+/** Calls that any user may make; those of KV go by the keys; all others take the role root. */
+const ANYBODY = new Set(["Maintenance.Status", "Cluster.MemberList"]);
+
+function needsOf(call: string, request: unknown, minor: number): Needs {
   if (call === "Auth.Authenticate") return { kind: "nothing" };
+  if (call === "Auth.AuthStatus" && minor >= 3007) return { kind: "anyone" };
   if (ANYBODY.has(call)) return { kind: "user" };
-  if (call.startsWith("KV.")) {
-    const { key = new Uint8Array() } = request as { key?: Uint8Array };
-    return { kind: "key", key: hex(key), write: call !== "KV.Range" };
+  switch (call) {
+    case "KV.Range":
+      return { kind: "keys", asked: [asked(request as KeyRequest, false)] };
+    case "KV.Put":
+    case "KV.DeleteRange":
+      return { kind: "keys", asked: changed(request as KeyRequest) };
+    case "KV.Txn": {
+      const { compare, success, failure } = request as TxnRequest;
+      const compared = compare.map((one) => asked(one, false));
+      return { kind: "keys", asked: [...compared, ...[...success, ...failure].flatMap(askedBy)] };
+    }
+    // Of themselves they may know.
+    case "Auth.UserGet":
+      return { kind: "user-itself", user: (request as { name: string }).name };
+    case "Auth.RoleGet":
+      return { kind: "role-of-its-own", role: (request as { role: string }).role };
+    case "Maintenance.Alarm":
+      return { kind: (request as AlarmRequest).action === AlarmRequest_AlarmAction.GET ? "user" : "admin" };
+    default:
+      return { kind: "admin" };
   }
-  return { kind: "admin" };
+}
+
+interface KeyRequest {
+  readonly key: Uint8Array;
+  readonly rangeEnd?: Uint8Array;
+  readonly prevKv?: boolean;
+}
+
+function asked({ key, rangeEnd = new Uint8Array() }: KeyRequest, write: boolean): Asked {
+  return { range: { key: hex(key), end: hex(rangeEnd) }, write };
+}
+
+/** Who wants to see what was there before has to be allowed to read it. */
+function changed(request: KeyRequest): Asked[] {
+  return [asked(request, true), ...(request.prevKv ? [asked(request, false)] : [])];
+}
+
+function askedBy({ request }: RequestOp): Asked[] {
+  switch (request.case) {
+    case "requestRange":
+      return [asked(request.value, false)];
+    case "requestPut":
+    case "requestDeleteRange":
+      return changed(request.value);
+    case "requestTxn":
+      return [...request.value.success, ...request.value.failure].flatMap(askedBy);
+    default:
+      return [];
+  }
 }

@@ -1,13 +1,9 @@
 /**
  * etcd's authentication as each member applies it: users, roles, the switch, and who may call what (R39, R40). Passwords
- * are compared as they are; a token is the name of its user.
+ * are compared as they are.
  */
+import { isCovered, rangeKey, type Range } from "./auth-ranges.ts";
 import type { RefusalKind } from "./refusal.ts";
-
-export interface Range {
-  readonly key: string;
-  readonly end: string;
-}
 
 export type AuthOp =
   | { readonly do: "status" | "enable" | "disable" | "user-list" | "role-list" }
@@ -33,6 +29,8 @@ export class AuthState {
   users = new Map<string, User>();
   /** The type of permission by range, by role. */
   roles = new Map<string, ReadonlyMap<string, number>>();
+  /** How often tokens of type Simple ended: all of them, and those of a user. */
+  #ends = new Map<string, number>();
 
   copy(): AuthState {
     const copy = new AuthState();
@@ -40,14 +38,26 @@ export class AuthState {
     copy.revision = this.revision;
     copy.users = new Map(this.users);
     copy.roles = new Map(this.roles);
+    copy.#ends = new Map(this.#ends);
     return copy;
   }
 
   apply(op: AuthOp): RefusalKind | undefined {
     const isIdle = READS.has(op.do) || this.#isThere(op);
     const refused = this.#change(op);
-    if (refused === undefined && !isIdle) this.revision++;
+    // Enabling counts nothing, unlike disabling.
+    if (refused === undefined && !isIdle && op.do !== "enable") this.revision++;
     return refused;
+  }
+
+  /** Which of the logins of this user one is; it is good as long as this is the same. */
+  loginOf(user: string): string {
+    return `${this.#ends.get("") ?? 0}.${this.#ends.get(user) ?? 0}`;
+  }
+
+  /** Without a user: everybody's. */
+  #endLogins(user = ""): void {
+    this.#ends.set(user, (this.#ends.get(user) ?? 0) + 1);
   }
 
   /** What it asks for is so: etcd does nothing, and counts nothing. */
@@ -65,6 +75,7 @@ export class AuthState {
         this.enabled = true;
         return undefined;
       case "disable":
+        if (this.enabled) this.#endLogins();
         this.enabled = false;
         return undefined;
       case "user-add":
@@ -72,6 +83,7 @@ export class AuthState {
         this.users.set(op.user, { password: op.password, roles: [] });
         return undefined;
       case "user-password":
+        this.#endLogins(op.user);
         // One that was added without a password never gets one, and etcd says nothing.
         return this.#user(op.user, (user) =>
           user.password === undefined ? user : { ...user, password: op.password },
@@ -80,6 +92,7 @@ export class AuthState {
         return this.users.has(op.user) ? undefined : "userNotFound";
       case "user-delete":
         if (this.enabled && op.user === ROOT) return "invalidManagement";
+        this.#endLogins(op.user);
         return this.users.delete(op.user) ? undefined : "userNotFound";
       case "user-grant":
         // Who is not there is told first.
@@ -118,15 +131,17 @@ export class AuthState {
       }
       case "authenticate":
         if (!this.enabled) return "authNotEnabled";
-        return this.#isRight(op.user, op.password) ? undefined : "authFailed";
+        return this.#wrongIn(op.user, op.password);
       default:
         return undefined;
     }
   }
 
-  #isRight(user: string, password: string): boolean {
+  #wrongIn(user: string, password: string): RefusalKind | undefined {
     const known = this.users.get(user);
-    return known?.password !== undefined && known.password === password;
+    if (known === undefined) return "authFailed";
+    if (known.password === undefined) return "noPasswordUser";
+    return known.password === password ? undefined : "authFailed";
   }
 
   #user(name: string, change: (user: User) => User): RefusalKind | undefined {
@@ -136,33 +151,56 @@ export class AuthState {
     return undefined;
   }
 
-  /** Why this caller may not: `admin` calls take the role root, `key` a role that permits it, others any user. */
-  refuses(user: string | undefined, needs: Needs): RefusalKind | undefined {
-    if (!this.enabled || needs.kind === "nothing") return undefined;
+  /** Why this caller may not: `admin` calls take the role root, `keys` roles that permit each, others any user. */
+  refuses(caller: LoggedIn | undefined, needs: Needs): RefusalKind | undefined {
+    if (!this.enabled || needs.kind === "nothing" || needs.kind === "anyone") return undefined;
     // A certificate without a name is nobody's, as none at all.
-    if (user === undefined || user === "") return "userEmpty";
+    if (caller === undefined || caller.user === "") return "userEmpty";
+    const { user, revision = this.revision } = caller;
+    if (needs.kind === "keys" && revision < this.revision) return "oldRevision";
     const roles = this.users.get(user)?.roles;
-    if (roles?.includes(ROOT)) return undefined;
-    if (roles === undefined || needs.kind === "admin") return "permissionDenied";
-    if (needs.kind !== "key") return undefined;
-    const { key: asked, write } = needs;
-    const permitted = roles.some((role) =>
-      [...(this.roles.get(role) ?? [])].some(([range, type]) => {
-        const [key = "", end = ""] = range.split(" ");
-        const isIn = end === "" ? asked === key : asked >= key && (end === "00" || asked < end);
-        return isIn && (type === READWRITE || type === (write ? WRITE : READ));
-      }),
-    );
-    return permitted ? undefined : "permissionDenied";
+    // A signed token outlives its user.
+    if (roles?.includes(ROOT) || needs.kind === "user") return undefined;
+    if (roles === undefined) return needs.kind === "keys" ? "permissionDenied" : "userNotFound";
+    return this.#permits(user, roles, needs) ? undefined : "permissionDenied";
+  }
+
+  #permits(user: string, roles: readonly string[], needs: Needs): boolean {
+    switch (needs.kind) {
+      case "user-itself":
+        return needs.user === user;
+      case "role-of-its-own":
+        return roles.includes(needs.role);
+      case "keys": {
+        const permissions = roles.flatMap((role) => this.roles.get(role) ?? []);
+        return needs.asked.every(({ range, write }) => isCovered(range, write, permissions));
+      }
+      default:
+        return false;
+    }
   }
 }
 
-/** What a call takes. `key` in hexadecimal, as ranges are. */
-export type Needs =
-  | { readonly kind: "nothing" | "user" | "admin" }
-  | { readonly kind: "key"; readonly key: string; readonly write: boolean };
+/** By a token or a certificate. */
+export interface LoggedIn {
+  readonly user: string;
+  /** Of users and roles when a signed token was given: such a one is no longer good for keys when they have changed. */
+  readonly revision?: number;
+}
 
-const [READ, WRITE, READWRITE] = [0, 1, 2];
+/** What a call takes. Keys in hexadecimal, as ranges are. */
+export type Needs =
+  /** Who shows a token of `anyone` has to show a good one. */
+  | { readonly kind: "nothing" | "anyone" | "user" | "admin" }
+  | { readonly kind: "user-itself"; readonly user: string }
+  | { readonly kind: "role-of-its-own"; readonly role: string }
+  | { readonly kind: "keys"; readonly asked: readonly Asked[] };
+
+export interface Asked {
+  readonly range: Range;
+  readonly write: boolean;
+}
+
 const READS: ReadonlySet<AuthOp["do"]> = new Set([
   "status",
   "user-list",
@@ -174,8 +212,4 @@ const READS: ReadonlySet<AuthOp["do"]> = new Set([
 
 function without(names: readonly string[], name: string): string[] {
   return names.filter((one) => one !== name);
-}
-
-function rangeKey({ key, end }: Range): string {
-  return `${key} ${end}`;
 }

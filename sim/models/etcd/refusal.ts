@@ -43,8 +43,12 @@ const table = {
   invalidToken: ["UNAUTHENTICATED", "etcdserver: invalid auth token"],
   userEmpty: ["INVALID_ARGUMENT", "etcdserver: user name is empty"],
   authFailed: ["INVALID_ARGUMENT", "etcdserver: authentication failed, invalid user ID or password"],
+  noPasswordUser: ["UNKNOWN", "etcdserver: authentication failed, password was given for no password user"],
+  oldRevision: ["INVALID_ARGUMENT", "etcdserver: revision of auth store is old"],
   invalidManagement: ["INVALID_ARGUMENT", "etcdserver: invalid auth management"],
 } as const satisfies Record<string, readonly [GrpcCode, string]>;
+
+const PREFIX = "etcdserver: ";
 
 export type RefusalKind = keyof typeof table;
 
@@ -52,9 +56,9 @@ export class Refusal extends Error {
   override name = "Refusal";
   readonly kind: RefusalKind;
   readonly code: GrpcCode;
-  constructor(kind: RefusalKind, otherCode?: GrpcCode) {
+  constructor(kind: RefusalKind, otherCode?: GrpcCode, prefix = PREFIX) {
     const [code, message] = table[kind];
-    super(message);
+    super(message.replace(PREFIX, prefix));
     this.kind = kind;
     this.code = otherCode ?? code;
   }

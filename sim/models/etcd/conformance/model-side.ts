@@ -10,6 +10,7 @@ import { Keys } from "../kv.ts";
 import { MapDirs } from "../lab.ts";
 import type { Server, ServerEnd } from "../server.ts";
 import { EtcdWorld } from "../world.ts";
+import { Bearer } from "./bearer.ts";
 import { perform, type Call, type Outcome } from "./calls.ts";
 import type { ProcessState, Side, Slot, Start } from "./side.ts";
 
@@ -32,6 +33,7 @@ export class ModelSide implements Side {
   readonly world: EtcdWorld;
   /** Wall time for the IDs of added members (R5): the real side's, so that both get the same. */
   wallMs = 0;
+  readonly bearer: Bearer;
   readonly #caller: Caller;
   readonly #processes = new Map<string, Process>();
   #started = 0;
@@ -46,7 +48,12 @@ export class ModelSide implements Side {
       keys: new Keys(this.world),
       random: random.fork(),
     });
-    this.#caller = new Caller({ transport, clock: new VirtualClock(this.scheduler), endpoints: [] });
+    this.bearer = new Bearer(transport);
+    this.#caller = new Caller({
+      transport: this.bearer,
+      clock: new VirtualClock(this.scheduler),
+      endpoints: [],
+    });
   }
 
   async clear(): Promise<void> {
