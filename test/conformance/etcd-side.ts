@@ -5,11 +5,13 @@ import path from "node:path";
 import process from "node:process";
 import { Caller } from "../../src/etcd/caller.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
+import { snapshotRestore } from "../../src/etcd/etcdutl.ts";
+import { runCommand } from "../../src/etcd/install/command.ts";
 import { EtcdProcess } from "../../src/etcd/process.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import { Bearer } from "../../sim/models/etcd/conformance/bearer.ts";
 import { perform, type Call, type Outcome } from "../../sim/models/etcd/conformance/calls.ts";
-import type { ProcessState, Side, Slot, Start } from "../../sim/models/etcd/conformance/side.ts";
+import type { ProcessState, RestoreHow, Side, Slot, Start } from "../../sim/models/etcd/conformance/side.ts";
 import { etcdOf, world } from "../support/etcd-cluster.ts";
 import { freePorts } from "../support/free-ports.ts";
 
@@ -19,6 +21,7 @@ export class RealSide implements Side {
   readonly atOnce = true;
   readonly slots: readonly Slot[];
   readonly #dir = mkdtempSync(path.join(os.tmpdir(), "quorate-conformance-"));
+  readonly #snapshot = path.join(this.#dir, "snapshot.db");
   readonly bearer = new Bearer(new GrpcTransport({ clock: systemClock }));
   readonly #caller: Caller;
   readonly #processes = new Map<string, EtcdProcess>();
@@ -83,6 +86,31 @@ export class RealSide implements Side {
 
   wipe(slot: Slot): void {
     rmSync(path.join(this.#dir, slot.name), { recursive: true, force: true });
+  }
+
+  async save(slot: Slot, version: string): Promise<void> {
+    rmSync(this.#snapshot, { force: true });
+    const { etcdctl } = await etcdOf(version);
+    const args = [`--endpoints=${slot.clientUrl}`, "snapshot", "save", this.#snapshot];
+    const { code, stderr } = await runCommand(etcdctl, args, { env: { HOME: this.#dir } });
+    if (code !== 0) throw new Error(`no snapshot of ${slot.name}: ${stderr}`);
+  }
+
+  async restore({ name, peerUrl }: Slot, { version, token, bump }: RestoreHow): Promise<void> {
+    const { etcdutl: binary } = await etcdOf(version);
+    if (binary === undefined) throw new Error(`etcd ${version} has no etcdutl`);
+    await snapshotRestore(
+      { binary, version, env: { HOME: this.#dir } },
+      {
+        snapshot: this.#snapshot,
+        dataDir: path.join(this.#dir, name),
+        name,
+        peerUrls: [peerUrl],
+        initialCluster: [`${name}=${peerUrl}`],
+        token,
+        bumpRevision: BigInt(bump),
+      },
+    );
   }
 
   call(slot: Slot, call: Call, timeoutMs: number): Promise<Outcome> {

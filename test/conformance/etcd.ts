@@ -16,6 +16,7 @@ export interface EtcdConformance {
   readonly round?: number;
   readonly callsPerRound?: number;
   readonly lives?: number;
+  readonly callsPerDisaster?: number;
   readonly patienceMs?: number;
   readonly signal?: AbortSignal;
   readonly onDifference: (text: string) => void;
@@ -28,7 +29,7 @@ export interface Comparing {
   readonly report: Promise<EtcdReport>;
 }
 
-const NOTHING: EtcdReport = { calls: 0, lives: 0, refused: 0, unsettled: 0, disagreements: 0 };
+const NOTHING: EtcdReport = { calls: 0, lives: 0, disasters: 0, refused: 0, unsettled: 0, disagreements: 0 };
 
 export function compareEtcd(options: EtcdConformance): Comparing {
   const { lanes = 1, seed, calls } = options;
@@ -54,6 +55,7 @@ function sum(a: EtcdReport, b: EtcdReport): EtcdReport {
   return {
     calls: a.calls + b.calls,
     lives: a.lives + b.lives,
+    disasters: a.disasters + b.disasters,
     refused: a.refused + b.refused,
     unsettled: a.unsettled + b.unsettled,
     disagreements: a.disagreements + b.disagreements,

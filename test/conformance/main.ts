@@ -1,5 +1,5 @@
 /**
- * `npm run sim:conformance -- [--etcd [--version 3.6] [--lanes N] [--round N] [--patience SECONDS] [--trace]] [--calls N] [--seed N]`:
+ * `npm run sim:conformance -- [--etcd [--version 3.6] [--lanes N] [--round N] [--patience SECONDS] [--disaster CALLS] [--trace]] [--calls N] [--seed N]`:
  * random calls to a model and to the real thing, all answers compared: the API server's, or with `--etcd` those of etcd
  * in each version, N calls each. Ends with a failure when they disagree once.
  */
@@ -23,6 +23,8 @@ const { values } = parseArgs({
     lanes: { type: "string", default: "4" },
     /** Seconds. */
     patience: { type: "string", default: "60" },
+    /** After so many calls the whole cluster is lost and comes back from a snapshot or a survivor. */
+    disaster: { type: "string", default: "100" },
     trace: { type: "boolean" },
   },
 });
@@ -53,6 +55,7 @@ async function etcd(): Promise<number> {
       seed,
       lanes,
       round: Number(values.round),
+      callsPerDisaster: Number(values.disaster),
       patienceMs: 1_000 * Number(values.patience),
       signal: stop.signal,
       onDifference: say,
@@ -73,7 +76,7 @@ async function etcd(): Promise<number> {
       disagreements += report.disagreements;
       const seeds = lanes > 1 ? `seeds ${seed} to ${seed + lanes - 1}` : `seed ${seed}`;
       lines.push(
-        `etcd ${version}: ${report.calls} calls (${seeds}), ${report.refused} of them refused by both, ${report.lives} lives, ${report.unsettled} rounds ended by a race of etcd's own, ${report.disagreements} disagreements, ${after}`,
+        `etcd ${version}: ${report.calls} calls (${seeds}), ${report.refused} of them refused by both, ${report.lives} lives, ${report.disasters} times lost and brought back, ${report.unsettled} rounds ended by a race of etcd's own, ${report.disagreements} disagreements, ${after}`,
       );
     }
     lines.forEach(say);

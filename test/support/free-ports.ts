@@ -11,6 +11,8 @@ const LANE = Number(process.env["QUORATE_LANE"] ?? 0) % 8;
 const PER_LANE = 1_600;
 const FIRST = 10_000 + LANE * PER_LANE;
 const END = FIRST + PER_LANE;
+/** Clients that follow the Fetch standard, as Node's, refuse to ask a server there. */
+const REFUSED_BY_FETCH = 10_080;
 let next = FIRST + Math.floor(Math.random() * PER_LANE);
 
 /** Ports of the loopback interface that are free now. */
@@ -19,7 +21,7 @@ export async function freePorts(count: number): Promise<number[]> {
   for (let tried = FIRST; tried < END && found.length < count; tried++) {
     const port = next;
     next = next + 1 < END ? next + 1 : FIRST;
-    if (await systemPorts.isFree("127.0.0.1", port)) found.push(port);
+    if (port !== REFUSED_BY_FETCH && (await systemPorts.isFree("127.0.0.1", port))) found.push(port);
   }
   if (found.length < count) throw new Error(`no ${count} free ports between ${FIRST} and ${END}`);
   return found;

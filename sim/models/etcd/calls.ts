@@ -215,6 +215,13 @@ export class Calls {
     return { hash: hashAt(server.dir, revision, compactRevision), compactRevision, revision };
   }
 
+  /** The revision of the compaction that ends a watch from this revision, if one does. */
+  watch(server: Server, from: number): number | undefined {
+    votersOnly(server);
+    const { compactRevision } = server.dir.state;
+    return from > 0 && from < compactRevision ? compactRevision : undefined;
+  }
+
   /** R15: one minor down from what the cluster speaks, and only one at a time. */
   downgrade(server: Server, action: "VALIDATE" | "ENABLE" | "CANCEL", target: string): string {
     votersOnly(server);

@@ -19,6 +19,7 @@ export interface ServerConfig {
   readonly maxLearners: number;
   readonly quotaBytes: number;
   readonly strictReconfig: boolean;
+  readonly forceNewCluster: boolean;
   readonly initialCorruptCheck: boolean;
   readonly compactHashCheck: boolean;
   readonly snapshotCount: number;
@@ -133,6 +134,7 @@ function interpret(text: string, minor: number): ServerConfig {
     maxLearners: minor >= 3006 ? number(raw["max-learners"], 1) : 1,
     quotaBytes: number(raw["quota-backend-bytes"], 0) || 2 * 1024 ** 3,
     strictReconfig: raw["strict-reconfig-check"] !== false,
+    forceNewCluster: raw["force-new-cluster"] === true,
     initialCorruptCheck:
       gates.get("InitialCorruptCheck") ??
       (minor <= 3006 && raw["experimental-initial-corrupt-check"] === true),

@@ -53,6 +53,25 @@ export interface DataDirs {
   isFull(path: string): boolean;
 }
 
+/**
+ * What a start with --force-new-cluster does to a directory first (R54): all other members are removed from its log. It
+ * stays the same member of the same cluster, with all keys and their revision.
+ */
+export function forceNewCluster(dir: DataDir): void {
+  for (const id of dir.state.members.keys()) {
+    if (id === dir.memberID) continue;
+    const index = dir.log.length + 1;
+    const entry: Entry = {
+      term: Math.max(1, dir.lastTerm),
+      index,
+      op: { kind: "remove", id },
+      legacy: false,
+    };
+    dir.log.push(entry);
+    dir.state.apply(entry, { maxLearners: Infinity });
+  }
+}
+
 /** What a member would answer for HashKV at a revision. */
 export function hashAt(dir: DataDir, revision: number, compactRevision = dir.state.compactRevision): number {
   const { hashes } = dir.state;

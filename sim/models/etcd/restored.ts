@@ -3,34 +3,62 @@
  * model has them in its log, so that those who join replay them too.
  */
 import { DataDir } from "./data-dir.ts";
-import { foundingEntries, type Entry } from "./entry.ts";
+import { foundingEntries, type Entry, type Op } from "./entry.ts";
 import { clusterIdOf, memberIdOf } from "./ids.ts";
 
 /** What every snapshot of a simulation holds. */
 export const RESTORED_KEYS: readonly string[] = ["restored-1", "restored-2", "restored-3"];
 
+export interface RestoredMember {
+  readonly name: string;
+  readonly peerURL: string;
+  readonly token: string;
+}
+
 export function restoredDir(
-  member: { readonly name: string; readonly peerURL: string; readonly token: string },
-  content: readonly string[] = RESTORED_KEYS,
+  member: RestoredMember,
+  keys: readonly string[] = RESTORED_KEYS,
   bump = 0,
 ): DataDir {
+  return restoredFrom(
+    member,
+    keys.map((key): Op => ({ kind: "put", key, size: 100 })),
+    bump,
+  );
+}
+
+/** A snapshot has all that clients and users made, and the alarms; of the members and their versions it keeps nothing. */
+const KEPT: ReadonlySet<Op["kind"]> = new Set<Op["kind"]>([
+  "put",
+  "delete",
+  "txn",
+  "compact",
+  "raise",
+  "auth",
+  "alarm",
+]);
+
+/** What a snapshot of this directory brings into another one. */
+export function snapshotOf(dir: DataDir): readonly Op[] {
+  return dir.log.filter(({ op, index }) => KEPT.has(op.kind) && !dir.refused.has(index)).map(({ op }) => op);
+}
+
+export function restoredFrom(member: RestoredMember, content: readonly Op[], bump = 0): DataDir {
   const { name, peerURL, token } = member;
   const id = memberIdOf([peerURL], token);
   const clusterID = clusterIdOf([id]);
   const dir = new DataDir(clusterID, id);
   const members = foundingEntries(clusterID, [{ id, name, peerURL }]);
-  const keys = content.map((key, i): Entry => ({
-    term: 1,
-    index: members.length + i + 1,
-    op: { kind: "put", key, size: 100 },
-    legacy: false,
-  }));
-  const index = members.length + keys.length + 1;
-  const raised: Entry = { term: 1, index, op: { kind: "raise", by: bump }, legacy: false };
-  for (const entry of [...members, ...keys, ...(bump > 0 ? [raised] : [])]) {
+  const raised: readonly Op[] = bump > 0 ? [{ kind: "raise", by: bump }] : [];
+  const rest = [...content, ...raised].map((op, i): Entry => {
+    return { term: 1, index: members.length + i + 1, op, legacy: false };
+  });
+  for (const entry of [...members, ...rest]) {
     dir.log.push(entry);
     dir.state.apply(entry, { maxLearners: Infinity });
   }
+  // What a process hashed while it compacted is not in the file.
+  dir.state.compactions = [];
   return dir;
 }
 

@@ -125,10 +125,7 @@ export class State {
         this.#change(op.ops);
         return undefined;
       case "raise":
-        this.hashes.set(this.revision + op.by, this.hashes.get(this.revision) ?? 0);
-        this.revision += op.by;
-        this.compactRevision = this.revision;
-        return undefined;
+        return this.#raise(op.by);
       case "compact":
         return this.#compact(op.revision);
       case "auth":
@@ -221,6 +218,14 @@ export class State {
     const kept = Math.min(history, (this.revision - revision) * 64);
     this.dbSizeInUse = EMPTY_BYTES + this.#liveBytes + Math.max(0, kept);
     return undefined;
+  }
+
+  /** The file of a store that nothing was ever written to has no revision, though etcd tells 1. */
+  #raise(by: number): undefined {
+    const raised = (this.revision > 1 ? this.revision : 0) + by;
+    this.hashes.set(raised, this.hashes.get(this.revision) ?? 0);
+    this.revision = raised;
+    this.compactRevision = raised;
   }
 
   #grow(size: number): void {

@@ -6,7 +6,7 @@ import type { SeededRandom } from "../../engine/random.ts";
 import type { Scheduler } from "../../engine/scheduler.ts";
 import { boot, otherURLs, type Verdict } from "./boot.ts";
 import { BadConfig, readConfig } from "./config.ts";
-import type { DataDirs } from "./data-dir.ts";
+import { forceNewCluster, type DataDirs } from "./data-dir.ts";
 import type { Entry } from "./entry.ts";
 import { corruptMembers, leaderDuties } from "./monitors.ts";
 import { Network } from "./network.ts";
@@ -118,6 +118,7 @@ export class EtcdWorld {
       return;
     }
     if (verdict.dir !== dir) this.#dirs.write(server.config.dataDir, verdict.dir);
+    else if (server.config.forceNewCluster) forceNewCluster(verdict.dir);
     server.open(verdict.dir);
     server.introduced = verdict.introduced;
     server.phase = "running";

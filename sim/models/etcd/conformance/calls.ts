@@ -22,6 +22,7 @@ import {
 import type { KeyValue } from "../../../../src/etcd/proto/kv_pb.ts";
 import type { AuthOp } from "../auth.ts";
 import { askAuth } from "./auth-calls.ts";
+import { watched } from "./watched.ts";
 import type { Endpoint } from "../../../../src/seams/etcd-transport.ts";
 
 export interface TxnOp {
@@ -66,6 +67,8 @@ export type Call =
     }
   | { readonly kind: "compact"; readonly revision: number }
   | { readonly kind: "hash"; readonly revision: number }
+  /** `waits`: for what comes after its creation, which is an event of the past or its end. */
+  | { readonly kind: "watch"; readonly revision: number; readonly waits: boolean }
   | { readonly kind: "auth"; readonly op: AuthOp };
 
 export type Outcome =
@@ -138,6 +141,8 @@ async function ask(caller: Caller, endpoint: Endpoint, call: Call, timeoutMs: nu
       const { hash, compactRevision, hashRevision } = answer;
       return { hash, compactRevision: String(compactRevision), hashRevision: String(hashRevision) };
     }
+    case "watch":
+      return await watched(caller, endpoint, call, timeoutMs);
     case "auth":
       return await askAuth(caller, endpoint, call.op, options);
     default:

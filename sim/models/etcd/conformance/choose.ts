@@ -64,8 +64,16 @@ function keyCall(random: SeededRandom, ground: Ground, slot: Slot): Call {
   const revision = revisionNear(random, ground, slot);
   if (what <= 93) return { kind: "compact", revision: Math.max(0, revision) };
   // Hashes of the past are of what the model keeps.
-  if (what <= 98) return { kind: "hash", revision: Math.max(0, revision) };
+  if (what <= 97) return { kind: "hash", revision: Math.max(0, revision) };
+  if (what <= 98) return watchFrom(ground, slot, Math.max(0, revision));
   return { kind: "defragment" };
+}
+
+/** From a revision that is compacted, or from one to come: what lies between depends on the history. */
+export function watchFrom(ground: Ground, slot: Slot, revision: number): Call {
+  const { revision: now = 1, compactRevision = 0 } = ground.model.server(slot)?.dir.state ?? {};
+  const isGone = revision > 0 && revision < compactRevision;
+  return { kind: "watch", revision: isGone ? revision : Math.max(revision, now + 1), waits: isGone };
 }
 
 function anyId(random: SeededRandom, ground: Ground): string {

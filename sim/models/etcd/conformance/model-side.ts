@@ -12,7 +12,10 @@ import type { Server, ServerEnd } from "../server.ts";
 import { EtcdWorld } from "../world.ts";
 import { Bearer } from "./bearer.ts";
 import { perform, type Call, type Outcome } from "./calls.ts";
-import type { ProcessState, Side, Slot, Start } from "./side.ts";
+import { restoredFrom, snapshotOf } from "../restored.ts";
+import type { Op } from "../entry.ts";
+import type { ProcessState, RestoreHow, Side, Slot, Start } from "./side.ts";
+import { watchAnswer } from "./watched.ts";
 
 /** Longer than any election and any end of a removed member. */
 const CALM_MS = 2_300;
@@ -35,6 +38,8 @@ export class ModelSide implements Side {
   wallMs = 0;
   readonly bearer: Bearer;
   readonly #caller: Caller;
+  readonly #calls: Calls;
+  #saved: readonly Op[] = [];
   readonly #processes = new Map<string, Process>();
   #started = 0;
 
@@ -48,6 +53,7 @@ export class ModelSide implements Side {
       keys: new Keys(this.world),
       random: random.fork(),
     });
+    this.#calls = calls;
     this.bearer = new Bearer(transport);
     this.#caller = new Caller({
       transport: this.bearer,
@@ -104,7 +110,20 @@ export class ModelSide implements Side {
     this.disk.dirs.delete(slot.name);
   }
 
+  save(slot: Slot): Promise<void> {
+    const server = this.server(slot);
+    if (!server) throw new Error(`${slot.name} does not run`);
+    this.#saved = snapshotOf(server.dir);
+    return Promise.resolve();
+  }
+
+  restore({ name, peerUrl }: Slot, { token, bump }: RestoreHow): Promise<void> {
+    this.disk.write(name, restoredFrom({ name, peerURL: peerUrl, token }, this.#saved, bump));
+    return Promise.resolve();
+  }
+
   async call(slot: Slot, call: Call, timeoutMs: number): Promise<Outcome> {
+    if (call.kind === "watch") return this.#watched(slot, call.revision);
     let outcome: Outcome | undefined;
     const asked = perform(this.#caller, { url: slot.clientUrl }, call, timeoutMs).then(
       (answer) => (outcome = answer),
@@ -112,6 +131,15 @@ export class ModelSide implements Side {
     const limit = this.scheduler.now + LONGEST_CALL_MS;
     await this.scheduler.runAsyncUntil(limit, () => outcome !== undefined);
     return await asked;
+  }
+
+  /** The model has no streams: what comes of one is the same at once. */
+  #watched(slot: Slot, revision: number): Outcome {
+    const server = this.server(slot);
+    const failed = (code: string, error: string) => ({ ok: false, code, error, said: "" }) as const;
+    if (!server) return failed("UNAVAILABLE", "unavailable");
+    if (server.isLearner) return failed("FAILED_PRECONDITION", "rpc-not-supported-for-learner");
+    return { ok: true, value: watchAnswer(this.#calls.watch(server, revision)) };
   }
 
   clusterVersion(slot: Slot): Promise<string | undefined> {

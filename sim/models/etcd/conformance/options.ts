@@ -12,6 +12,8 @@ export interface EtcdRun {
   readonly callsPerRound?: number;
   /** How often, between calls, something is done to a process. */
   readonly lives?: number;
+  /** After so many calls the whole cluster is lost and comes back from what is left; never, unless given. */
+  readonly callsPerDisaster?: number;
   /** How long the real side may take to show what the model shows. */
   readonly patienceMs?: number;
   readonly now: () => number;
@@ -31,6 +33,8 @@ export interface Progress {
 export interface EtcdReport {
   readonly calls: number;
   readonly lives: number;
+  /** Times that a cluster came back from a snapshot or a survivor. */
+  readonly disasters: number;
   readonly refused: number;
   /** Rounds that ended early since the real side elected somebody in the midst of it. */
   readonly unsettled: number;

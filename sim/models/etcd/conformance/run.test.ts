@@ -32,6 +32,7 @@ async function against(other: ModelSide, seed: number, calls: number): Promise<[
     version: "3.6.16",
     seed,
     calls,
+    callsPerDisaster: 100,
     now: () => (other.wallMs = EPOCH + other.scheduler.now),
     wait: (ms) => other.pass(ms),
     onDifference: (text) => found.push(text),
@@ -42,6 +43,7 @@ async function against(other: ModelSide, seed: number, calls: number): Promise<[
 test("two models under other chances agree in random calls and lives", async () => {
   const [report, found] = await against(new ModelSide(new SeededRandom(99)), 1, 2_000);
   assert.deepEqual(found, []);
+  assert.ok(report.disasters > 6, JSON.stringify(report));
   assert.ok(report.lives > 20 && report.calls - report.refused > 1_000, JSON.stringify(report));
 });
 

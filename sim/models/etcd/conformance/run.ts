@@ -7,7 +7,9 @@ import { SeededRandom } from "../../../engine/random.ts";
 import { agree, PROBE, isTimeout, wallOf, withoutLeader } from "./agree.ts";
 import type { Call, Outcome } from "./calls.ts";
 import { isTimed, nextCall, stirs, type PlannedCall } from "./choose.ts";
+import { disaster, type DisasterRun } from "./disaster.ts";
 import { Apart, Unsettled } from "./ends.ts";
+import { Hashes } from "./hashes.ts";
 import { leaderOf, membersOf, serving, slotOf, type Ground } from "./ground.ts";
 import { nextLife, revival, started, type Life } from "./life.ts";
 import { ModelSide } from "./model-side.ts";
@@ -36,7 +38,7 @@ export async function conformEtcd(options: EtcdRun): Promise<EtcdReport> {
 }
 
 class Run {
-  readonly report = { calls: 0, lives: 0, refused: 0, unsettled: 0, disagreements: 0 };
+  readonly report = { calls: 0, lives: 0, disasters: 0, refused: 0, unsettled: 0, disagreements: 0 };
   readonly #options: EtcdRun;
   readonly #random: SeededRandom;
   readonly #model: ModelSide;
@@ -52,7 +54,7 @@ class Run {
   #ripened = false;
   /** Slots that may not have applied the last change yet. */
   readonly #behind = new Set<Slot>();
-  readonly #hashes = new Map<string, unknown>();
+  readonly #hashes = new Hashes();
 
   constructor(options: EtcdRun) {
     this.#options = options;
@@ -68,7 +70,7 @@ class Run {
   async clear(): Promise<void> {
     await Promise.all([this.#options.real.clear(), this.#model.clear()]);
     this.#behind.clear();
-    this.#hashes.clear();
+    this.#hashes.forget();
   }
 
   async round(): Promise<void> {
@@ -76,7 +78,15 @@ class Run {
     this.#ripened = true;
     this.#steps = [];
     const random = this.#random.fork();
-    const { slots, version, seed, calls, callsPerRound = 400, lives = 0.02 } = this.#options;
+    const {
+      slots,
+      version,
+      seed,
+      calls,
+      callsPerRound = 400,
+      lives = 0.02,
+      callsPerDisaster = Infinity,
+    } = this.#options;
     const founders = slots.slice(0, random.pick([3, 3, 3, 1, 3, 2, 3, 5]));
     const token = `seed ${seed} round ${++this.#rounds}`;
     const extra = random.chance(0.5) ? { "max-learners": 2 } : {};
@@ -85,6 +95,7 @@ class Run {
     try {
       await this.#found(founders);
       let [withoutLeader, revivals] = [0, 0];
+      let disasterAt = this.report.calls + callsPerDisaster;
       while (this.report.calls < end && !this.#options.signal?.aborted) {
         if (leaderOf(this.#ground)) withoutLeader = 0;
         else if (++withoutLeader > MOST_WITHOUT_LEADER || serving(this.#ground).length === 0) {
@@ -94,6 +105,8 @@ class Run {
           withoutLeader = 0;
           continue;
         }
+        if (this.report.calls >= disasterAt && (await this.#disaster(random)))
+          disasterAt = this.report.calls + callsPerDisaster;
         const life = random.chance(lives) ? nextLife(random, this.#ground) : undefined;
         if (life) {
           await this.#live(life);
@@ -124,6 +137,22 @@ class Run {
     this.report.lives++;
     await Promise.all([life.run(this.#options.real), life.run(this.#model)]);
     await this.#lived();
+  }
+
+  async #disaster(random: SeededRandom): Promise<boolean> {
+    const run: DisasterRun = {
+      ground: () => this.#ground,
+      live: (life) => this.#live(life),
+      call: (planned) => this.#call(planned),
+      caughtUp: (slot) => this.#catchUp(slot),
+      begin: (ground, hashes) => {
+        this.#ground = ground;
+        if (hashes === "forgotten") this.#hashes.forget();
+      },
+    };
+    const came = await disaster(this.report.disasters, random, run);
+    if (came) this.report.disasters++;
+    return came;
   }
 
   async #lived(): Promise<void> {
@@ -270,33 +299,11 @@ class Run {
 
   #compare(slot: Slot, text: string, real: Outcome, model: Outcome): void {
     if (agree(real, model)) {
-      if (real.ok && model.ok && "hash" in real.value && !this.#isOfOldCompaction(slot, model.value))
-        this.#compareHash(text, real.value, model.value);
+      if (real.ok && model.ok && this.#hashes.differ(real.value, model.value, this.#model.server(slot)))
+        this.#differs(`${text}: a hash that differs from another member's`);
       return;
     }
     this.#differs(`${text}\n  real:  ${JSON.stringify(real)}\n  model: ${JSON.stringify(model)}`);
-  }
-
-  /**
-   * For the revision of a compaction before the last one, one process of 3.5 was seen to give two hashes (seed 42, round 2),
-   * and two members of 3.6 one each (seed 203, round 1). Nobody asks for those: the product compares copies at a revision
-   * that none has compacted away.
-   */
-  #isOfOldCompaction(slot: Slot, { compactRevision }: Readonly<Record<string, unknown>>): boolean {
-    const state = this.#model.server(slot)?.dir.state;
-    return Number(compactRevision) < (state?.compactRevision ?? 0);
-  }
-
-  /** The numbers are each side's own; but members that agree in the model agree in truth. */
-  #compareHash(
-    text: string,
-    real: Readonly<Record<string, unknown>>,
-    model: Readonly<Record<string, unknown>>,
-  ): void {
-    const key = `${String(model["hash"])} ${String(model["compactRevision"])}`;
-    const known = this.#hashes.get(key) ?? real["hash"];
-    this.#hashes.set(key, known);
-    if (known !== real["hash"]) this.#differs(`${text}: a hash that differs from another member's`);
   }
 
   /** The model comes to rest, and the real side has to come to the same. */

@@ -16,6 +16,13 @@ export interface Start {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
+export interface RestoreHow {
+  readonly version: string;
+  readonly token: string;
+  /** Raises the revision by so many, and marks all before as compacted; 0 does neither. */
+  readonly bump: number;
+}
+
 /** What there is of a slot's process. */
 export type ProcessState = "absent" | "runs" | `ended: ${ExitReason}`;
 
@@ -31,6 +38,10 @@ export interface Side {
   /** What it said last, for the report of a disagreement. */
   lastWords(slot: Slot): Promise<string>;
   wipe(slot: Slot): void;
+  /** Saves a snapshot of what this member has, instead of the one before. */
+  save(slot: Slot, version: string): Promise<void>;
+  /** The snapshot in the empty directory of this slot, as the only member of a new cluster. */
+  restore(slot: Slot, how: RestoreHow): Promise<void>;
   call(slot: Slot, call: Call, timeoutMs: number): Promise<Outcome>;
   /** The version that the cluster has agreed on, as this member knows it: "3.6". */
   clusterVersion(slot: Slot): Promise<string | undefined>;
