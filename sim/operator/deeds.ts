@@ -112,6 +112,26 @@ export type Operate =
   /** Deleted, in whatever phase it is. */
   | { readonly do: "cancel"; readonly pick: number };
 
+/** Of the processes that fetch a snapshot for a restore in place. */
+export const fetchFaults = ["unreachable", "denied", "damaged", "not-found", "failed"] as const;
+/** Of those that save, verify and delete one: see snapshot-pods.ts. */
+export const snapshotFaults = ["denied", "broken", "silent", "half", "hang"] as const;
+
+/** What a person does about the data as a whole. */
+export type DataDeed =
+  /** Takes a snapshot; `faults` befall the next processes, in order; `isDeleted`: its object goes with it. */
+  | {
+      readonly do: "snapshot";
+      readonly faults: readonly (typeof snapshotFaults)[number][];
+      readonly verify: boolean;
+      readonly isDeleted: boolean;
+    }
+  | { readonly do: "drop-snapshot"; readonly pick: number }
+  /** Asks for the plan of a restore in place. */
+  | { readonly do: "restore"; readonly faults: readonly (typeof fetchFaults)[number][] }
+  /** Approves the plan of a recovery or of the last restore, if one is told. */
+  | { readonly do: "approve" };
+
 export type Deed =
   | { readonly do: "edit"; readonly change: Readonly<Record<string, unknown>> }
   | {
@@ -156,6 +176,7 @@ export type Deed =
       readonly restart: boolean;
     }
   | Operate
+  | DataDeed
   | Denial;
 
 /** Each deed is followed by its wait. */

@@ -24,6 +24,8 @@ export const denials = {
   "late files": true,
   "kubelet cut": true,
   emptied: true,
+  /** Snapshots, restores in place and recoveries: see data-schedule.ts. */
+  data: false,
 } satisfies Record<string, boolean>;
 
 export type DenialName = keyof typeof denials;

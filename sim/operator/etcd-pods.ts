@@ -22,7 +22,7 @@ import { writeFailure } from "../../src/snapshot/stage.ts";
 import { isValidAt } from "../machine/model-pki.ts";
 import { ModelTls, type PlaneFiles } from "../machine/model-tls.ts";
 import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
-import { RESTORED_KEYS, restoredDir } from "../models/etcd/restored.ts";
+import { restoredAs, STORED, type Saved } from "../models/etcd/restored.ts";
 import type { Server, ServerEnd } from "../models/etcd/server.ts";
 import type { EtcdWorld } from "../models/etcd/world.ts";
 import type { Ending, Hooks, Running, Start } from "../models/kube/nodes/hooks.ts";
@@ -232,18 +232,18 @@ export class EtcdPods implements Hooks {
     }
     const disk = disks[VOLUMES.data] ?? "";
     if (container === RESTORE_CONTAINERS.place && this.#disks.of(disk) === undefined) {
-      const keys = this.#snapshotOf(pod, disks);
-      if (!keys) return { exitCode: 1, message: writeFailure(new RestoreError("not-found", "no snapshot")) };
+      const saved = this.#snapshotOf(pod, disks);
+      if (!saved) return { exitCode: 1, message: writeFailure(new RestoreError("not-found", "no snapshot")) };
       const { bump, ...member } = restoredMember(pod);
-      this.#disks.write(pathOn(disk), restoredDir(member, keys, bump));
+      this.#disks.write(pathOn(disk), restoredAs(member, saved, bump));
     }
     return undefined;
   }
 
   /** What a recovery or a restore in place left on a volume, or what every store of a simulation has. */
-  #snapshotOf(pod: Start["pod"], disks: Start["disks"]): readonly string[] | undefined {
+  #snapshotOf(pod: Start["pod"], disks: Start["disks"]): Saved | undefined {
     const disk = disks["snapshots"];
-    if (disk === undefined) return RESTORED_KEYS;
+    if (disk === undefined) return STORED;
     const stage = items(json(pod["spec"])["initContainers"]).find(
       ({ name }) => name === RESTORE_CONTAINERS.stage,
     );

@@ -8,15 +8,15 @@ import { VOLUMES } from "../../src/operator/render/volumes.ts";
 import { RestoreError } from "../../src/snapshot/restore-error.ts";
 import { STAGED_FILE, writeFailure, writeStaged } from "../../src/snapshot/stage.ts";
 import type { Scheduler } from "../engine/scheduler.ts";
-import { RESTORED_KEYS } from "../models/etcd/restored.ts";
+import { STORED, type Saved } from "../models/etcd/restored.ts";
 import type { Ending, Running, Start } from "../models/kube/nodes/hooks.ts";
 
 const FETCHES_MS = 2_000;
 
 export class FetchPods {
   readonly #scheduler: Scheduler;
-  /** Keys by disk and path. */
-  readonly #snapshots = new Map<string, readonly string[]>();
+  /** By disk and path. */
+  readonly #snapshots = new Map<string, Saved>();
   /** What befalls the next processes, in order. */
   readonly faults: (RestoreFault | "hang")[] = [];
   /** How many came to a snapshot that is whole. */
@@ -26,7 +26,7 @@ export class FetchPods {
     this.#scheduler = scheduler;
   }
 
-  snapshotAt(disk: string, path: string): readonly string[] | undefined {
+  snapshotAt(disk: string, path: string): Saved | undefined {
     return this.#snapshots.get(`${disk}/${path}`);
   }
 
@@ -59,8 +59,8 @@ export class FetchPods {
       return { exitCode: 1, reason: "Error", message };
     }
     this.whole++;
-    this.#snapshots.set(`${disks[VOLUMES.data] ?? ""}/${STAGED_FILE}`, RESTORED_KEYS);
-    const database = { revision: RESTORED_KEYS.length + 1 } as Parameters<typeof writeStaged>[0]["database"];
+    this.#snapshots.set(`${disks[VOLUMES.data] ?? ""}/${STAGED_FILE}`, STORED);
+    const database = { revision: STORED.revision } as Parameters<typeof writeStaged>[0]["database"];
     const message = writeStaged({ size: 20_512, sha256: "0".repeat(64), database });
     return { exitCode: 0, reason: "Completed", message };
   }

@@ -8,6 +8,7 @@ import { pods } from "../models/kube/kinds/pod.ts";
 import { services } from "../models/kube/kinds/service.ts";
 import { budgets, networkPolicies, secrets } from "../models/kube/kinds/simple.ts";
 import { ANNOTATIONS, claimName } from "../../src/operator/names.ts";
+import { handle } from "./data-moves.ts";
 import { deny } from "./denials.ts";
 import { etcdMembers, NAMESPACE } from "./environment.ts";
 import { give } from "./given-world.ts";
@@ -86,6 +87,11 @@ export class Moves {
       case "operate":
       case "cancel":
         return operate(this.#sim, deed);
+      case "snapshot":
+      case "drop-snapshot":
+      case "restore":
+      case "approve":
+        return handle(this.#sim, deed);
       default:
         return deny(this.#sim, deed, this.#lasting);
     }
@@ -100,6 +106,8 @@ export class Moves {
     env.front.faults.clear();
     this.#sim.forbidNodes();
     env.disks.free();
+    env.snapshots.faults.length = 0;
+    env.fetches.faults.length = 0;
     env.pods.slow.clear();
     // No certificate is issued by a clock that is further off: a person sets it right.
     if (Math.abs(this.#sim.aheadMs) > MOST_AHEAD_MS) this.#sim.aheadMs = 0;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
+import type { Move } from "./deeds.ts";
 import { enumerate } from "../driver/enumerate.ts";
 import { operatorWorld } from "./enumerate.ts";
 import { staysQuiet, wrongWith } from "./judge.ts";
@@ -22,6 +23,18 @@ test("a schedule is a function of its seed, and so is its run", async () => {
   assert.deepEqual(scheduleOf(7), scheduleOf(7));
   const [first, second] = [await operatorRun(7), await operatorRun(7)];
   assert.deepEqual(first.trace, second.trace);
+});
+
+test("snapshots, restores and recoveries are drawn only where they are asked for, and change no other draw", () => {
+  const isOfData = ({ do: what }: Move) => ["snapshot", "drop-snapshot", "restore", "approve"].includes(what);
+  for (let seed = 1; seed <= 50; seed++) {
+    assert.ok(!scheduleOf(seed).moves.some(isOfData), `seed ${seed}`);
+    assert.ok(scheduleOf(seed, ["data"]).moves.some(isOfData), `seed ${seed}`);
+    assert.deepEqual(scheduleOf(seed, ["blind"]), {
+      ...scheduleOf(seed, ["blind", "data"]),
+      moves: scheduleOf(seed, ["blind"]).moves,
+    });
+  }
 });
 
 test("what was found once is not found again", async () => {

@@ -10,6 +10,7 @@ import { endStateOf, oldLeaves, reportedBy, staysQuiet, untrue, wrongWith } from
 import { Moves } from "./moves.ts";
 import type { Schedule } from "./deeds.ts";
 import { scheduleOf } from "./schedule.ts";
+import { unfinishedSnapshots, wrongSnapshots } from "./snapshot-truth.ts";
 import { OperatorSimulation } from "./simulation.ts";
 import { hasQuorumOfData } from "./status-truth.ts";
 
@@ -114,6 +115,9 @@ const EXPIRY_MS = 90_000;
 /** Certificates are seen by a look at a cluster as a whole, which takes turns among many; after a jump of all clocks they wait for it. */
 const WHOLE_LOOK_MS = 2 * 150_000;
 
+/** A few of them, one after the other, each with its deadline, its back-off, and its verification. */
+const SNAPSHOTS_MS = 1_800_000;
+
 async function judge(sim: OperatorSimulation): Promise<void> {
   if (sim.converged && oldLeaves(sim).length > 0) {
     await sim.pass(WHOLE_LOOK_MS);
@@ -123,7 +127,12 @@ async function judge(sim: OperatorSimulation): Promise<void> {
     await sim.pass(EXPIRY_MS);
     await sim.comesToRest(BOUND_MS);
   }
-  const wrong = sim.converged ? [...wrongWith(sim), ...sim.operations.expiring()] : untrue(sim);
+  for (let waitedMs = 0; waitedMs < SNAPSHOTS_MS && unfinishedSnapshots(sim).length > 0; waitedMs += 10_000)
+    await sim.pass(10_000);
+  const wrong = sim.converged
+    ? [...wrongWith(sim), ...sim.operations.expiring(), ...unfinishedSnapshots(sim)]
+    : untrue(sim);
+  wrong.push(...wrongSnapshots(sim));
   if (wrong.length > 0) throw new Violation("end state", wrong.join("; "));
   const reported = reportedBy(sim);
   if (reported.some((reason) => LOST.has(reason)) && hasQuorumOfData(sim))

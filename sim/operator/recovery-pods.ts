@@ -10,6 +10,7 @@ import { writeResult } from "../../src/snapshot/result.ts";
 import type { Scheduler } from "../engine/scheduler.ts";
 import { summaryOf } from "../machine/rescues.ts";
 import type { DataDir } from "../models/etcd/data-dir.ts";
+import type { Saved } from "../models/etcd/restored.ts";
 import type { Ending, Running, Start } from "../models/kube/nodes/hooks.ts";
 import { items, json, type KubeJson } from "../models/kube/object.ts";
 import { VOLUMES } from "../../src/operator/render/volumes.ts";
@@ -31,8 +32,8 @@ export class RecoveryPods {
   readonly #sight: RecoverySight;
   /** By the UID of the Pod that made it. */
   readonly #copies = new Map<string, { readonly dir: DataDir; forced: number; isServed: boolean }>();
-  /** Keys by disk and path. */
-  readonly #snapshots = new Map<string, readonly string[]>();
+  /** By disk and path. */
+  readonly #snapshots = new Map<string, Saved>();
   readonly #byPlan = new Map<string, readonly string[]>();
   /** How many of the next rescues fail. */
   failing = 0;
@@ -56,7 +57,7 @@ export class RecoveryPods {
   }
 
   /** What is at a place on a disk. */
-  snapshotAt(disk: string, path: string): readonly string[] | undefined {
+  snapshotAt(disk: string, path: string): Saved | undefined {
     return this.#snapshots.get(`${disk}/${path}`);
   }
 
@@ -121,7 +122,10 @@ export class RecoveryPods {
     if (!copy?.isServed) return failure("there is no etcd on a copy");
     const plan = flagsOf(pod, "containers", container)("plan");
     const keys = this.rescuedKeys(copy.dir);
-    this.#snapshots.set(`${disks[VOLUMES.data] ?? ""}/${snapshotOn(plan)}`, keys);
+    this.#snapshots.set(`${disks[VOLUMES.data] ?? ""}/${snapshotOn(plan)}`, {
+      keys,
+      revision: copy.dir.state.revision,
+    });
     this.#byPlan.set(plan, keys);
     this.#sight.onRescued(copy.dir, keys);
     const snapshot = {

@@ -12,6 +12,7 @@ import {
   type Move,
   type Schedule,
 } from "./deeds.ts";
+import { backed } from "./data-schedule.ts";
 import { denied } from "./denial-schedule.ts";
 import { effectFaults, type EffectFault } from "./effects.ts";
 import { operated } from "./operation-schedule.ts";
@@ -36,7 +37,8 @@ export function scheduleOf(seed: number, denials?: readonly string[]): Schedule 
   const operations = operated(fences, new SeededRandom(seed ^ 0x0be7a7));
   const schedule = secured(operations, new SeededRandom(seed ^ 0x5ec2e));
   const random = new SeededRandom(seed ^ 0xde41ed);
-  return denials || random.chance(0.6) ? denied(schedule, random, denials) : schedule;
+  const all = denials || random.chance(0.6) ? denied(schedule, random, denials) : schedule;
+  return denials?.includes("data") ? backed(all, new SeededRandom(seed ^ 0xbac09)) : all;
 }
 
 function fenced(schedule: Schedule, random: SeededRandom): Schedule {

@@ -7,12 +7,13 @@ import { writeResult, type SnapshotResult } from "../../src/snapshot/result.ts";
 import type { Scheduler } from "../engine/scheduler.ts";
 import type { Ending, Running, Start } from "../models/kube/nodes/hooks.ts";
 import { items, json } from "../models/kube/object.ts";
+import type { snapshotFaults } from "./deeds.ts";
 
 /**
  * denied: the store refuses, which is definite. broken: it does not answer. silent: the snapshot is in the store, and
  * the process ends without a word. half: it is killed with an object in the store that has no manifest. hang: for ever.
  */
-export type SnapshotFault = "denied" | "broken" | "silent" | "half" | "hang";
+export type SnapshotFault = (typeof snapshotFaults)[number];
 
 export const SNAPSHOT_CONTAINER = "snapshot";
 const TAKES_MS = 2_000;

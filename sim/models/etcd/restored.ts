@@ -9,6 +9,21 @@ import { clusterIdOf, memberIdOf } from "./ids.ts";
 /** What every snapshot of a simulation holds. */
 export const RESTORED_KEYS: readonly string[] = ["restored-1", "restored-2", "restored-3"];
 
+/** A snapshot, as far as runs with many of them tell one from another. */
+export interface Saved {
+  readonly keys: readonly string[];
+  readonly revision: number;
+}
+
+/** What every store of a simulation has. */
+export const STORED: Saved = { keys: RESTORED_KEYS, revision: RESTORED_KEYS.length + 1 };
+
+/** `bump` is counted from the revision of the snapshot, which may be that of a cluster that was restored before. */
+export function restoredAs(member: RestoredMember, { keys, revision }: Saved, bump: number): DataDir {
+  const behind = Math.max(0, revision - keys.length - 1);
+  return restoredDir(member, keys, bump > 0 ? bump + behind : 0);
+}
+
 export interface RestoredMember {
   readonly name: string;
   readonly peerURL: string;
