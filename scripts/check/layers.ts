@@ -108,7 +108,14 @@ export const within: readonly Direction[] = [
     of: "src/core/status/",
     not: ["src/core/rules/", "src/core/operations/", "src/core/decide.ts"],
     // Conditions that must never contradict the decision; see the README of core.
-    except: below("src/core/rules", "auth.ts", "corrupt.ts", "quorum-lost.ts", "regain-access.ts"),
+    except: below(
+      "src/core/rules",
+      "auth.ts",
+      "corrupt.ts",
+      "expired-authority.ts",
+      "quorum-lost.ts",
+      "regain-access.ts",
+    ),
     why: "it says what is the case, whichever rule acted",
   },
   {
