@@ -11,14 +11,19 @@ import { expiredAuthority } from "./expired-authority.ts";
 
 const MINUTE = 60_000;
 
-function withPeerCA(world: Observation, facts: Partial<AuthorityFacts>): Observation {
+function withCAs(
+  world: Observation,
+  facts: { client?: Partial<AuthorityFacts>; peer?: Partial<AuthorityFacts> },
+): Observation {
   const last = { phase: "Steady", expiresAt: NOW + 1_000 * MINUTE, rotateAt: Infinity } as const;
   const authorities = {
-    client: { ...last, current: "client" },
-    peer: { ...last, current: "peer", ...facts },
+    client: { ...last, current: "client", ...facts.client },
+    peer: { ...last, current: "peer", ...facts.peer },
   };
   return { ...world, platform: { ...world.platform, authorities } };
 }
+
+const withPeerCA = (world: Observation, peer: Partial<AuthorityFacts>) => withCAs(world, { peer });
 
 const EXPIRED = { expiresAt: NOW - MINUTE, rotateAt: NOW - 10 * MINUTE };
 const codes = (world: Observation) =>
@@ -38,33 +43,45 @@ test("with a CA that has expired nobody is restarted, added or given up, and a p
   assert.notEqual(decide(down).act?.rule, "replace-broken");
 });
 
-test("where nobody is seen to serve because a CA has expired, that is what conditions say, and not that members are missing", () => {
-  const unseen = (world: Observation): Observation => ({
-    ...world,
-    etcd: { ...world.etcd, list: undefined },
-  });
-  const silent = unseen(
-    ["demo-1", "demo-2", "demo-3"].reduce(
-      (world, name) => change(world, name, { answer: { reachable: false, error: "refused" } }),
-      withPeerCA(healthy(), EXPIRED),
-    ),
+/** Nobody answers, and there is no list of members. */
+const unseen = (world: Observation): Observation =>
+  ["demo-1", "demo-2", "demo-3"].reduce<Observation>(
+    (one, name) => change(one, name, { answer: { reachable: false, error: "refused" } }),
+    { ...world, etcd: { ...world.etcd, list: undefined } },
   );
-  const reasons = (world: Observation) =>
-    ["Ready", "Available", "Quorate", "Degraded"].map((type) => {
-      const { conditions } = statusOf(world, decide(world), undefined);
-      const { status = "", reason = "", message = "" } = findCondition(conditions, type) ?? {};
-      if (reason === "CAExpired") assert.match(message, /Set spec\.replicas to 0/);
-      return `${status} ${reason}`;
-    });
+
+function reasons(world: Observation): string[] {
+  const { conditions } = statusOf(world, decide(world), undefined);
+  return ["Ready", "Available", "Quorate", "Degraded"].map((type) => {
+    const { status = "", reason = "", message = "" } = findCondition(conditions, type) ?? {};
+    if (reason === "CAExpired") assert.match(message, /Set spec\.replicas to 0/);
+    return `${status} ${reason}`;
+  });
+}
+
+test("where nobody is seen to serve because a CA has expired, conditions say that, and not that members are missing", () => {
   const expired = ["False CAExpired", "False CAExpired", "False CAExpired", "True CAExpired"];
-  assert.deepEqual(reasons(silent), expired);
-  const hidden = withPeerCA(unreachableEtcd(), EXPIRED);
+  assert.deepEqual(reasons(withPeerCA(unseen(healthy()), EXPIRED)), expired);
+  const hidden = withCAs(unreachableEtcd(), { client: EXPIRED });
   assert.deepEqual(
     reasons(hidden),
     Array.from({ length: 4 }, () => "Unknown CAExpired"),
   );
+});
+
+test("where something else is in the way as well, an expired CA is not told in its place", () => {
+  const silent = withPeerCA(unseen(healthy()), EXPIRED);
   const gone = exited(exited(silent, "demo-1", "data-missing"), "demo-2", "data-missing");
   assert.equal(reasons(gone)[0], "False QuorumLost", "another CA brings no data back");
+  const quorate = (world: Observation) => reasons(world)[2];
+  assert.equal(quorate(withPeerCA(unreachableEtcd(), EXPIRED)), "Unknown EtcdUnreachable", "peers' CA alone");
+  assert.equal(quorate(exited(silent, "demo-1")), "False NoQuorum", "a process that ended");
+  const onLostNode = change(silent, "demo-2", (member) => ({
+    workload: { ...member.workload, lostNode: "node-b" },
+  }));
+  assert.equal(quorate(onLostNode), "False NoQuorum", "a node that does not answer");
+  const paused = edit(silent, { paused: true });
+  assert.equal(quorate(paused), "False NoQuorum", "the way out begins after the pause");
 });
 
 test("the API server's clock has to say so, too, and what is not encrypted has no CA", () => {

@@ -6,9 +6,11 @@
 import type { Condition } from "../../api/metadata.ts";
 import { modesInUse } from "../config/flags.ts";
 import { exitOf } from "../assess/exit-causes.ts";
+import { expiredPlanes } from "../assess/expired-authority.ts";
 import { describeForeign, foreignMembers } from "../assess/foreign.ts";
 import { shutOut } from "../assess/fencing.ts";
 import { whyUnreachable } from "../assess/out-of-reach.ts";
+import type { Wait } from "../action.ts";
 import type { ConditionReason } from "../messages/condition-reasons.ts";
 import { reasonOf, sentenceOf } from "../messages/table.ts";
 import { quorum } from "../quorum.ts";
@@ -24,7 +26,7 @@ import { regainAccess } from "../rules/regain-access.ts";
 import { trouble } from "../assess/trouble.ts";
 import { peerPhase } from "../template/peer-plane.ts";
 import { runningTLS } from "../template/running-tls.ts";
-import { names, unhealthyVoters, type MemberView, type View } from "../view.ts";
+import { isOrWasVoter, names, unhealthyVoters, type MemberView, type View } from "../view.ts";
 import { no, unknown, yes, type Verdict } from "./condition.ts";
 import { describeMember } from "./member.ts";
 import { sayHold } from "./readiness.ts";
@@ -218,8 +220,7 @@ function whyNoQuorum(view: View, reported: typeof yes): Verdict {
   if (view.spec.replicas === 0)
     return reported("Hibernated", "spec.replicas is 0: no member is meant to run");
   const wait = waitOf(quorumLost, view);
-  // Then nobody is let in who would see more, and nobody can come back by waiting.
-  const expired = waitOf(expiredAuthority, view);
+  const expired = wait && expiredInstead(view, wait);
   if (wait?.reason === "EtcdUnreachable") {
     const cause = expired ?? wait;
     return unknown(cause.reason, sayHold(cause));
@@ -230,7 +231,22 @@ function whyNoQuorum(view: View, reported: typeof yes): Verdict {
   return expired ? reported(expired.reason, sayHold(expired)) : reported("NoQuorum", sayHold(wait));
 }
 
-function waitOf(rule: Rule, view: View) {
+/**
+ * The hold of an expired CA, where that is why nobody is seen to serve: it is the client CA that we are not let in by, or
+ * all members that are awaited run. Anything else that is in the way is told first, and so is a pause, which has to end
+ * before the way out can begin.
+ */
+function expiredInstead(view: View, wait: Wait): Wait | undefined {
+  if (view.spec.paused) return undefined;
+  const awaited = view.members.filter((member) => isOrWasVoter(view, member) && !member.healthy);
+  const isCause =
+    wait.reason === "EtcdUnreachable"
+      ? expiredPlanes(view).some(({ plane }) => plane === "client")
+      : wait.code === "QuorumAwaited" && awaited.every(({ workload }) => workload.state === "running");
+  return isCause ? waitOf(expiredAuthority, view) : undefined;
+}
+
+function waitOf(rule: Rule, view: View): Wait | undefined {
   const [outcome] = rule(view);
   return outcome && "hold" in outcome ? outcome.hold : undefined;
 }
