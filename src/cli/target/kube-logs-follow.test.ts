@@ -214,3 +214,22 @@ test("a member that joins is followed from its first line on, also when the API 
   assert.deepEqual(texts.slice(1), ["no log: it has no Pod", "one", "two", "three"]);
   await leave();
 });
+
+test("a member that has left the cluster is not asked for any more once its Pod is gone", async () => {
+  let members = ["demo-1"];
+  const membersNow = () => Promise.resolve(members);
+  const { kubelet, texts, pass, leave } = following({ members: ["demo-1"], membersNow });
+  kubelet.start("a", at(1, "1", "one"));
+  await pass();
+  kubelet.remove();
+  await pass();
+  await pass();
+  assert.deepEqual(texts, ["one", "no log: it has no Pod"], "its record is still there");
+  members = [];
+  await pass();
+  kubelet.start("b", at(9, "1", "of nobody"));
+  await pass();
+  await pass();
+  assert.deepEqual(texts, ["one", "no log: it has no Pod"]);
+  await leave();
+});

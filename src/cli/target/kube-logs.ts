@@ -131,11 +131,18 @@ async function* following(
       if (why === undefined || (isFirstAnswer && isReason(error, ...PASSING))) throw explain(error);
       if (why !== "" && why !== said) yield noLog(member, why);
       said = why === "" ? said : why;
+      if (isReason(error, "NotFound") && (await hasLeft(wishes, member))) return;
       // Whatever begins now is new.
       if (isReason(error, "NotFound", "BadRequest")) isFirst = false;
     }
     await sleep(clock, OPEN_AGAIN_MS, signal).catch(() => undefined);
   }
+}
+
+/** Whether it is known that no Pod of it will come any more. */
+async function hasLeft({ membersNow }: LogWishes, member: string): Promise<boolean> {
+  const now = await membersNow?.().catch(() => undefined);
+  return now !== undefined && !now.includes(member);
 }
 
 /**

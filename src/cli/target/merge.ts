@@ -15,48 +15,65 @@ export async function* asTheyCome<T>(
   streams: readonly AsyncIterable<T>[],
   later: AsyncIterable<AsyncIterable<T>> = none(),
 ): AsyncGenerator<T> {
-  const pending = new Map<AsyncIterator<T>, Promise<Advance<T>>>();
-  const add = (iterator: AsyncIterator<T>) => pending.set(iterator, advance(iterator));
-  for (const stream of streams) add(stream[Symbol.asyncIterator]());
-  const added = later[Symbol.asyncIterator]();
-  let next: Promise<Another<T>> | undefined = another(added);
+  const arrivals = new Arrivals<() => T | undefined>();
+  const open = new Set<AsyncIterator<unknown>>();
+  /** What a stream gives next, or its failure, is taken in turn with that of all others. */
+  const advance = <V>(iterator: AsyncIterator<V>, take: (value: V) => T | undefined) => {
+    open.add(iterator);
+    iterator.next().then(
+      ({ done, value }) => {
+        if (done) open.delete(iterator);
+        arrivals.add(() => (done ? undefined : take(value as V)));
+      },
+      (error: unknown) => {
+        open.delete(iterator);
+        arrivals.add(() => {
+          throw error;
+        });
+      },
+    );
+  };
+  const lines = (iterator: AsyncIterator<T>) =>
+    advance(iterator, (value) => {
+      lines(iterator);
+      return value;
+    });
+  const others = (iterator: AsyncIterator<AsyncIterable<T>>) =>
+    advance(iterator, (stream) => {
+      lines(stream[Symbol.asyncIterator]());
+      others(iterator);
+      return undefined;
+    });
+  for (const stream of streams) lines(stream[Symbol.asyncIterator]());
+  others(later[Symbol.asyncIterator]());
   try {
-    while (pending.size > 0 || next !== undefined) {
-      const came: Advance<T> | Another<T> = await Promise.race([
-        ...pending.values(),
-        ...(next ? [next] : []),
-      ]);
-      if ("stream" in came) {
-        next = came.stream.done ? undefined : another(added);
-        if (!came.stream.done) add(came.stream.value[Symbol.asyncIterator]());
-      } else if (came.result.done) pending.delete(came.iterator);
-      else {
-        add(came.iterator);
-        yield came.result.value;
-      }
+    while (open.size > 0 || arrivals.some) {
+      const value = (await arrivals.next())();
+      if (value !== undefined) yield value;
     }
   } finally {
-    for (const promise of [...pending.values(), next]) promise?.catch(() => undefined);
-    const open = [...pending.keys(), ...(next ? [added] : [])];
-    void Promise.allSettled(open.map(async (iterator) => await iterator.return?.()));
+    void Promise.allSettled([...open].map(async (iterator) => await iterator.return?.()));
   }
 }
 
-interface Advance<T> {
-  readonly iterator: AsyncIterator<T>;
-  readonly result: IteratorResult<T>;
-}
+/** In order of arrival. Promise.race() would do, but it keeps every line for as long as one stream says nothing. */
+class Arrivals<V> {
+  readonly #waiting: V[] = [];
+  #wake: (() => void) | undefined;
 
-async function advance<T>(iterator: AsyncIterator<T>): Promise<Advance<T>> {
-  return { iterator, result: await iterator.next() };
-}
+  get some(): boolean {
+    return this.#waiting.length > 0;
+  }
 
-interface Another<T> {
-  readonly stream: IteratorResult<AsyncIterable<T>>;
-}
+  add(value: V): void {
+    this.#waiting.push(value);
+    this.#wake?.();
+  }
 
-async function another<T>(iterator: AsyncIterator<AsyncIterable<T>>): Promise<Another<T>> {
-  return { stream: await iterator.next() };
+  async next(): Promise<V> {
+    while (!this.some) await new Promise<void>((resolve) => (this.#wake = resolve));
+    return this.#waiting.shift()!;
+  }
 }
 
 async function* none(): AsyncGenerator<never> {
