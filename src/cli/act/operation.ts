@@ -46,19 +46,20 @@ export async function runOperation(
   what: string,
 ): Promise<void> {
   if (flags["dry-run"]) return await printResult(io, flags, what, operation);
-  const cluster = await target.cluster(String(operation.spec["cluster"]));
   const created = await target.createOperation(operation);
+  const cluster = await target.cluster(String(operation.spec["cluster"]));
   const name = created.metadata?.name ?? "";
   const show = `${target.command} operation show ${name}${target.flags}`;
   const recorded = `operation ${name} is recorded`;
+  // The operator rejects a restore of a paused cluster, and says so in the operation.
+  const isHeld = cluster.spec.paused && operation.spec["restore"] === undefined;
   if (flags["no-wait"]) {
     const text = `${what}: operation ${name} created. See: ${show}`;
+    if (!isHeld) return await printResult(io, flags, text, created);
     return await printWritten(io, flags, { target, cluster, what: recorded }, text, created);
   }
   new Progress(io).say(`${what} (operation ${name})`);
-  // The operator rejects a restore then, and says so in the operation.
-  if (cluster.spec.paused && operation.spec["restore"] === undefined)
-    throw heldByPause(target, cluster, recorded);
+  if (isHeld) throw heldByPause(target, cluster, recorded);
   const end = await followed(io, flags, target, created);
   const { phase = "", reason = "", message = "" } = end.status ?? {};
   if (phase !== "Succeeded")
