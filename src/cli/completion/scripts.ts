@@ -54,8 +54,8 @@ _${identifier(program)}() {
   done < <(${program} __complete -- "\${asked[@]}" 2>/dev/null)
   _describe ${program} offered
 }
-# Read from fpath, this file is the function itself, and the first Tab is its first call.
-if [[ \${funcstack[1]} == _${program} ]]; then
+# Read from fpath, this file is a function itself, whatever its name, and the first Tab is its first call.
+if (( \${+compstate} )); then
   _${identifier(program)} "$@"
 else
   compdef _${identifier(program)} ${program}

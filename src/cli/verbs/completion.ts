@@ -17,7 +17,10 @@ export const verb = plainVerb(
         line: "completion bash > /tmp/quorate.bash && source /tmp/quorate.bash",
       },
       { does: "zsh, for good: a directory of fpath", line: "completion zsh > ~/.zfunc/_quorate" },
-      { does: "fish, for good", line: "completion fish > ~/.config/fish/completions/quorate.fish" },
+      {
+        does: "fish, for good: in a file named after the command",
+        line: "completion fish > ~/.config/fish/completions/quorate.fish",
+      },
       { does: "For `kubectl etcd`", line: "completion kubectl > ~/bin/kubectl_complete-etcd" },
     ],
   },
