@@ -1,6 +1,6 @@
 /**
- * What the statuses of EtcdSnapshots say against what is in the store: each comes to an end, one that succeeded is there
- * whole and once, one that failed left nothing whole behind, and one that was deleted took its object along if it was to.
+ * What the statuses of EtcdSnapshots say against what is in the store: each comes to an end, and one that succeeded is
+ * there whole and once.
  */
 import type { EtcdSnapshot } from "../../src/api/etcd-snapshot.ts";
 import { etcdSnapshots, NAME } from "./environment.ts";
