@@ -57,7 +57,7 @@ export async function* asTheyCome<T>(
 }
 
 /** In order of arrival. Promise.race() would do, but it keeps every line for as long as one stream says nothing. */
-class Arrivals<V> {
+class Arrivals<V extends object> {
   readonly #waiting: V[] = [];
   #wake: (() => void) | undefined;
 
@@ -71,8 +71,11 @@ class Arrivals<V> {
   }
 
   async next(): Promise<V> {
-    while (!this.some) await new Promise<void>((resolve) => (this.#wake = resolve));
-    return this.#waiting.shift()!;
+    for (;;) {
+      const first = this.#waiting.shift();
+      if (first !== undefined) return first;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
   }
 }
 
