@@ -30,10 +30,13 @@ test("snapshots, restores and recoveries are drawn only where they are asked for
   for (let seed = 1; seed <= 50; seed++) {
     assert.ok(!scheduleOf(seed).moves.some(isOfData), `seed ${seed}`);
     assert.ok(scheduleOf(seed, ["data"]).moves.some(isOfData), `seed ${seed}`);
-    assert.deepEqual(scheduleOf(seed, ["blind"]), {
-      ...scheduleOf(seed, ["blind", "data"]),
-      moves: scheduleOf(seed, ["blind"]).moves,
-    });
+    const { moves: plain, ...surroundings } = scheduleOf(seed, ["blind"]);
+    const { moves, ...others } = scheduleOf(seed, ["blind", "data"]);
+    assert.deepEqual(others, surroundings);
+    // Each in its order, with others in between.
+    let kept = 0;
+    for (const move of moves) if (JSON.stringify(move) === JSON.stringify(plain[kept])) kept++;
+    assert.equal(kept, plain.length, `seed ${seed}`);
   }
 });
 
