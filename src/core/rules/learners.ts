@@ -28,12 +28,14 @@ export const learners: Rule = (view) => {
   const votersMeant = view.staying.filter((member) => member.isVoter && !member.record.retiring).length;
   if (votersMeant >= view.spec.replicas) return [];
 
-  const down = unhealthyVoters(view);
+  // One of ours that no record stands for may be down as well: nobody sees whether it is well.
+  const ghosts = view.unrecorded.filter(({ ours, isLearner }) => ours && !isLearner);
+  const down = [...namesOf(unhealthyVoters(view)), ...ghosts.map(({ name, id }) => name || id)];
   if (down.length > 0 || !survivesPromotion(view.voters, view.healthyVoters)) {
     return [
       hold(HOLDS.needingAllVoters, "PromotionAwaitsVoters", {
         members: namesOf(waiting),
-        down: namesOf(down),
+        down,
       }),
     ];
   }

@@ -39,6 +39,23 @@ test("one whose record was not confirmed to be gone is no ghost, and nobody take
   assert.equal(holds[0]?.reason, "RecordUnconfirmed");
 });
 
+test("beside a voter whose record is not found nobody is promoted, since nobody sees whether it is well (I2)", () => {
+  const { list } = healthy().etcd;
+  assert.ok(list);
+  const learner = { ...list, members: list.members.map((e) => ({ ...e, isLearner: e.name === "demo-3" })) };
+  const waits = { ...healthy(), etcd: { ...healthy().etcd, list: learner } };
+  assert.equal(decide(waits).act?.action.kind, "Promote");
+  const unconfirmed = { ours: true, recordUnconfirmed: true };
+  const beside = decide(withEntry(waits, unconfirmed));
+  assert.equal(beside.act, undefined);
+  assert.deepEqual(
+    beside.holds.map(({ reason }) => reason),
+    ["RecordUnconfirmed", "MemberUnhealthy"],
+  );
+  const standing = decide(withEntry(waits, { ...unconfirmed, isLearner: true }));
+  assert.equal(standing.act?.action.kind, "Promote", "a learner has no vote that may be missing");
+});
+
 test("a ghost is left while removing it would cost the quorum", () => {
   const { act } = decide(exited(exited(withEntry(healthy(), { ours: true }), "demo-2"), "demo-3"));
   assert.equal(act, undefined);

@@ -35,8 +35,9 @@ export function look(o: Observation) {
         .filter((id) => id !== but && voters.some((voter) => voter.id === id)),
     ).size;
   const token = `${o.cluster.uid}-${o.cluster.marks.life}`;
-  // Nobody but us would say that it is down (H16).
-  const isVouchedFor = ({ answer, workload, seenByPeers }: MemberFacts): boolean =>
+  // Nobody but us would say that it is down (H16); one that was seen to have lost its memory is not intact.
+  const isVouchedFor = ({ answer, workload, seenByPeers, forgot }: MemberFacts): boolean =>
+    forgot === undefined &&
     workload.state === "running" &&
     workload.ready === true &&
     seenByPeers !== false &&
@@ -123,7 +124,10 @@ export function assertInvariants(o: Observation, action: Action): void {
       if (o.platform.fetched && o.operations.some(({ task }) => task.kind === "restore"))
         return assertApproved(o, o.platform.fetched.plan);
       const serves = seen.established && !cluster.deleting && cluster.spec.replicas > 0;
-      const votes = entry !== undefined && !entry.isLearner && seen.isHealthy(facts!);
+      // A recovery ends what is left by an approved plan, and records it first: judged there.
+      const isRecovered =
+        facts?.record.run === false && o.operations.some(({ task }) => task.kind === "recoverQuorum");
+      const votes = entry !== undefined && !entry.isLearner && seen.isHealthy(facts!) && !isRecovered;
       if (serves && votes && seen.voters.length > 2) {
         assert.ok(
           seen.healthyVoters(entry.id) >= majorityOf(seen.voters.length),
@@ -236,8 +240,9 @@ export function assertInvariants(o: Observation, action: Action): void {
       return;
     case "CreateOperation":
       return assertNothingGivenUp(o, o.members.filter(seen.votes));
-    case "UpdateOperation":
     case "DeleteOperation":
+      return;
+    case "UpdateOperation":
       // Whether quorum can be recovered is judged just where there is none.
       return assert.ok(
         seen.linearizable ||
@@ -307,8 +312,18 @@ function assertTriedFirst(o: Observation, facts: MemberFacts, template: object):
 /** H16: whom only we do not see is taken out only for a reason that can be seen, or by a person's word. */
 function assertSeenFault(o: Observation, { record, volume, deleting }: MemberFacts): void {
   const listed = look(o).list.some((entry) => entry.id === record.memberID);
-  const intact = volume.state === "ready" && volume.uid === record.volumeUID && listed && !deleting;
+  const differs = isInMinority(o, record.name);
+  const intact =
+    volume.state === "ready" && volume.uid === record.volumeUID && listed && !deleting && !differs;
   if (intact) assert.equal(o.cluster.approved, `replace-${record.name}`, "H16: unreachable is not dead");
+}
+
+/** By the newest comparison: most others hold something else at the same revision. */
+function isInMinority({ etcd }: Observation, name: string): boolean {
+  const compared = Object.entries(etcd.hashes?.byMember ?? {});
+  const own = compared.find(([member]) => member === name)?.[1].hash;
+  const others = compared.filter(([, { hash }]) => own !== undefined && hash !== own);
+  return others.length > compared.length / 2;
 }
 
 function assertNotRunning({ workload }: MemberFacts): void {
