@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import type { Action } from "../action.ts";
 import type { EtcdMemberEntry, MemberFacts, MemberTrust, Observation } from "../observation.ts";
 import { assertNobodyShutOut } from "./naive-clients.ts";
+import { assertSeenFault } from "./naive-evidence.ts";
 import { assertDiallable, assertMayBeAdded, placeOf } from "./naive-peers.ts";
 import { assertSnapshotBefore } from "./naive-snapshots.ts";
 import { assertAllEnded, assertApproved, assertNothingGivenUp } from "./recovery-invariants.ts";
@@ -307,23 +308,6 @@ function assertTriedFirst(o: Observation, facts: MemberFacts, template: object):
     others.every(isDataLost) || others.some(isUp),
     "H16: the one that tries a template first is waited for",
   );
-}
-
-/** H16: whom only we do not see is taken out only for a reason that can be seen, or by a person's word. */
-function assertSeenFault(o: Observation, { record, volume, deleting }: MemberFacts): void {
-  const listed = look(o).list.some((entry) => entry.id === record.memberID);
-  const differs = isInMinority(o, record.name);
-  const intact =
-    volume.state === "ready" && volume.uid === record.volumeUID && listed && !deleting && !differs;
-  if (intact) assert.equal(o.cluster.approved, `replace-${record.name}`, "H16: unreachable is not dead");
-}
-
-/** By the newest comparison: most others hold something else at the same revision. */
-function isInMinority({ etcd }: Observation, name: string): boolean {
-  const compared = Object.entries(etcd.hashes?.byMember ?? {});
-  const own = compared.find(([member]) => member === name)?.[1].hash;
-  const others = compared.filter(([, { hash }]) => own !== undefined && hash !== own);
-  return others.length > compared.length / 2;
 }
 
 function assertNotRunning({ workload }: MemberFacts): void {
