@@ -8,8 +8,8 @@ import type { CliIo } from "../io.ts";
 import { noSuch } from "../target/choose.ts";
 import type { ClusterObject, OperationObject, Target } from "../target/target.ts";
 import { Progress, until } from "./progress.ts";
-import { printResult } from "./result.ts";
-import { heldByPause, printWritten, unseen } from "./settled.ts";
+import { printResult, warn } from "./result.ts";
+import { heldByPause, pauseNote, unseen } from "./settled.ts";
 
 /** Long enough to be looked at, so that finished ones do not pile up. */
 const KEPT_SECONDS = 86_400;
@@ -47,18 +47,20 @@ export async function runOperation(
 ): Promise<void> {
   if (flags["dry-run"]) return await printResult(io, flags, what, operation);
   const created = await target.createOperation(operation);
-  const cluster = await target.cluster(String(operation.spec["cluster"]));
   const name = created.metadata?.name ?? "";
   const show = `${target.command} operation show ${name}${target.flags}`;
   const recorded = `operation ${name} is recorded`;
+  // What was created is told before anything else is asked, which may get no answer: a second try would do it twice.
+  if (flags["no-wait"])
+    await printResult(io, flags, `${what}: operation ${name} created. See: ${show}`, created);
+  else new Progress(io).say(`${what} (operation ${name})`);
+  const cluster = await target.cluster(String(operation.spec["cluster"]));
   // The operator rejects a restore of a paused cluster, and says so in the operation.
   const isHeld = cluster.spec.paused && operation.spec["restore"] === undefined;
   if (flags["no-wait"]) {
-    const text = `${what}: operation ${name} created. See: ${show}`;
-    if (!isHeld) return await printResult(io, flags, text, created);
-    return await printWritten(io, flags, { target, cluster, what: recorded }, text, created);
+    if (isHeld) warn(io, [pauseNote(target, cluster, recorded)]);
+    return;
   }
-  new Progress(io).say(`${what} (operation ${name})`);
   if (isHeld) throw heldByPause(target, cluster, recorded);
   const end = await followed(io, flags, target, created);
   const { phase = "", reason = "", message = "" } = end.status ?? {};

@@ -107,6 +107,19 @@ describe("of a paused cluster", () => {
       );
     });
 
+  test("an operation that was created is told also when nothing more is answered, so that nobody creates it again", async () => {
+    for (const waits of ["", " --no-wait"]) {
+      const target = paused();
+      const cluster = target.cluster.bind(target);
+      target.cluster = (name) =>
+        target.created.length > 0 ? Promise.reject(new Error("no answer")) : cluster(name);
+      const { code, out, err } = await command(target, `restart demo --yes${waits}`);
+      assert.notEqual(code, 0);
+      assert.match(`${out}${err}`, /operation demo-restart-[0-9a-f]{6}/);
+      assert.match(err, /no answer/);
+    }
+  });
+
   test("apply and wake --no-wait say so too", async () => {
     const target = new FakeTarget([{ ...pausedDemo(), spec: { ...pausedDemo().spec, replicas: 0 } }]);
     const woken = await command(target, "wake demo --no-wait");

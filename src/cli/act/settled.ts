@@ -78,7 +78,11 @@ interface Written {
 
 type Naming = Pick<Target, "command" | "flags">;
 
-function pauseNote({ command, flags }: Naming, { metadata: { name } }: ClusterObject, what: string): string {
+export function pauseNote(
+  { command, flags }: Naming,
+  { metadata: { name } }: ClusterObject,
+  what: string,
+): string {
   return `${name} is paused: ${what}, and nothing is done until the pause ends. End it with: ${command} resume ${name}${flags}`;
 }
 
