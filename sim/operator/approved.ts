@@ -35,12 +35,17 @@ export async function restorePlan(
   ask(sim, "plan", { restore });
   await sim.settle();
   const { reason, message = "" } = operationStatus(sim, "plan") ?? {};
-  const [, plan] = /approve: ([0-9a-f]{16})/.exec(message) ?? [];
-  if (reason !== "ApprovalNeeded" || plan === undefined)
+  const plan = planAskedFor({ reason, message });
+  if (plan === undefined)
     throw new Violation("end state", `no plan of a restore is told: ${reason} (${message})`);
   sim.user({ method: "DELETE", path: `${OPERATIONS}/plan` });
   await sim.settle();
   return plan;
+}
+
+/** As a person would: the message is the one place that says which hash to approve. */
+export function planAskedFor({ reason, message }: { reason?: string; message?: string }): string | undefined {
+  return reason === "ApprovalNeeded" ? /approve: ([0-9a-f]{16})/.exec(message ?? "")?.[1] : undefined;
 }
 
 export async function approveRestore(sim: OperatorSimulation, name = "restore"): Promise<void> {

@@ -2,7 +2,7 @@
 import { API_VERSION } from "../../src/api/metadata.ts";
 import type { EtcdOperation } from "../../src/api/etcd-operation.ts";
 import type { EtcdClusterStatus } from "../../src/api/etcd-cluster-status.ts";
-import { OPERATIONS, SOURCE } from "./approved.ts";
+import { OPERATIONS, planAskedFor, SOURCE } from "./approved.ts";
 import { etcdOperations, etcdSnapshots, NAME, NAMESPACE } from "./environment.ts";
 import type { DataDeed } from "./deeds.ts";
 import type { OperatorSimulation } from "./simulation.ts";
@@ -58,9 +58,8 @@ function approve(sim: OperatorSimulation): string | undefined {
   if (recovery) return operation(sim, "recover", { recoverQuorum: { approve: recovery.plan } });
   const asked = sim.env.server.list(etcdOperations) as unknown as EtcdOperation[];
   for (const { status } of asked.toReversed()) {
-    const [, plan] = /approve: ([0-9a-f]{16})/.exec(status?.message ?? "") ?? [];
-    if (status?.reason === "ApprovalNeeded" && plan !== undefined)
-      return operation(sim, "restore", { restore: { source: SOURCE, approve: plan } });
+    const plan = planAskedFor(status ?? {});
+    if (plan !== undefined) return operation(sim, "restore", { restore: { source: SOURCE, approve: plan } });
   }
   return undefined;
 }
