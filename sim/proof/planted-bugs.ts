@@ -65,7 +65,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "a learner is promoted while a voter is down",
     breaks: "I2",
     file: "src/core/rules/learners.ts",
-    find: "if (down.length > 0 || !survivesPromotion(view.voters, view.healthyVoters)) {",
+    find: "if (down.length > 0 || ghosts.length > 0 || !survivesPromotion(view.voters, view.healthyVoters)) {",
     replace: "if (down.length > 1) {",
     also: {
       file: "src/core/rules/replace-broken.ts",

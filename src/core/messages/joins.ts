@@ -89,9 +89,15 @@ export const JOINS = {
     example: { member: "demo-4" },
   }),
   PromotionAwaitsVoters: wait("MemberUnhealthy", {
-    say: ({ members, down }: { members: Names; down: Names }) =>
-      `${list(members)} can be promoted once ${list(down)} ${plural(down, "is", "are")} healthy or replaced`,
-    example: { members: ["demo-4"], down: ["demo-2"] },
+    say: ({ members, down, unrecorded }: { members: Names; down: Names; unrecorded: Names }) => {
+      const awaited = [
+        down.length > 0 && `${list(down)} ${plural(down, "is", "are")} healthy or replaced`,
+        unrecorded.length > 0 &&
+          `the record of ${list(unrecorded)} is found, or etcd no longer lists ${plural(unrecorded, "it", "them")}`,
+      ].filter((one) => one !== false);
+      return `${list(members)} can be promoted once ${awaited.join(", and ") || "enough voters are healthy"}`;
+    },
+    example: { members: ["demo-4"], down: ["demo-2"], unrecorded: ["demo-3"] },
   }),
   PromotionAwaitsNode: wait("MemberStarting", {
     say: ({ members }: { members: Names }) =>

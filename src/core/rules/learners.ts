@@ -30,12 +30,13 @@ export const learners: Rule = (view) => {
 
   // One of ours that no record stands for may be down as well: nobody sees whether it is well.
   const ghosts = view.unrecorded.filter(({ ours, isLearner }) => ours && !isLearner);
-  const down = [...namesOf(unhealthyVoters(view)), ...ghosts.map(({ name, id }) => name || id)];
-  if (down.length > 0 || !survivesPromotion(view.voters, view.healthyVoters)) {
+  const down = unhealthyVoters(view);
+  if (down.length > 0 || ghosts.length > 0 || !survivesPromotion(view.voters, view.healthyVoters)) {
     return [
       hold(HOLDS.needingAllVoters, "PromotionAwaitsVoters", {
         members: namesOf(waiting),
-        down,
+        down: namesOf(down),
+        unrecorded: ghosts.map(({ name, id }) => name || id),
       }),
     ];
   }

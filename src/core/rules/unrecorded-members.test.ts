@@ -52,6 +52,10 @@ test("beside a voter whose record is not found nobody is promoted, since nobody 
     beside.holds.map(({ reason }) => reason),
     ["RecordUnconfirmed", "MemberUnhealthy"],
   );
+  assert.match(
+    beside.holds[1]?.message ?? "",
+    /demo-3 can be promoted once the record of abc is found, or etcd/,
+  );
   const standing = decide(withEntry(waits, { ...unconfirmed, isLearner: true }));
   assert.equal(standing.act?.action.kind, "Promote", "a learner has no vote that may be missing");
 });

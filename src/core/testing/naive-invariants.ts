@@ -9,7 +9,13 @@ import { assertNobodyShutOut } from "./naive-clients.ts";
 import { assertSeenFault } from "./naive-evidence.ts";
 import { assertDiallable, assertMayBeAdded, placeOf } from "./naive-peers.ts";
 import { assertSnapshotBefore } from "./naive-snapshots.ts";
-import { assertAllEnded, assertApproved, assertNothingGivenUp } from "./recovery-invariants.ts";
+import {
+  assertAllEnded,
+  assertApproved,
+  assertNothingGivenUp,
+  isOver,
+  isRecoveryApproved,
+} from "./recovery-invariants.ts";
 
 /** What the naive eye sees. */
 export function look(o: Observation) {
@@ -126,8 +132,7 @@ export function assertInvariants(o: Observation, action: Action): void {
         return assertApproved(o, o.platform.fetched.plan);
       const serves = seen.established && !cluster.deleting && cluster.spec.replicas > 0;
       // A recovery ends what is left by an approved plan, and records it first: judged there.
-      const isRecovered =
-        facts?.record.run === false && o.operations.some(({ task }) => task.kind === "recoverQuorum");
+      const isRecovered = facts?.record.run === false && isRecoveryApproved(o);
       const votes = entry !== undefined && !entry.isLearner && seen.isHealthy(facts!) && !isRecovered;
       if (serves && votes && seen.voters.length > 2) {
         assert.ok(
@@ -241,8 +246,10 @@ export function assertInvariants(o: Observation, action: Action): void {
       return;
     case "CreateOperation":
       return assertNothingGivenUp(o, o.members.filter(seen.votes));
-    case "DeleteOperation":
-      return;
+    case "DeleteOperation": {
+      const { status } = o.operations.find(({ uid }) => uid === action.uid) ?? {};
+      return assert.ok(isOver(status?.phase), "only what has ended is deleted");
+    }
     case "UpdateOperation":
       // Whether quorum can be recovered is judged just where there is none.
       return assert.ok(

@@ -13,6 +13,18 @@ export function assertApproved({ operations }: Observation, plan: string | undef
   assert.ok(isApproved, "I10: a person approved exactly this plan");
 }
 
+/** Some recovery is under way that a person approved. */
+export function isRecoveryApproved({ operations }: Observation): boolean {
+  return operations.some(
+    ({ task, status }) =>
+      task.kind === "recoverQuorum" && task.approve !== undefined && status.phase === "Running",
+  );
+}
+
+export function isOver(phase: string | undefined): boolean {
+  return phase === "Succeeded" || phase === "Failed" || phase === "Rejected";
+}
+
 /** Nobody runs, and nobody is started again. */
 export function assertAllEnded({ members }: Observation): void {
   for (const { record, workload } of members) {
