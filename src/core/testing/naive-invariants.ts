@@ -13,8 +13,8 @@ import {
   assertAllEnded,
   assertApproved,
   assertNothingGivenUp,
-  isOver,
-  isRecoveryApproved,
+  assertEnded,
+  isGivenUp,
 } from "./recovery-invariants.ts";
 
 /** What the naive eye sees. */
@@ -131,9 +131,8 @@ export function assertInvariants(o: Observation, action: Action): void {
       if (o.platform.fetched && o.operations.some(({ task }) => task.kind === "restore"))
         return assertApproved(o, o.platform.fetched.plan);
       const serves = seen.established && !cluster.deleting && cluster.spec.replicas > 0;
-      // A recovery ends what is left by an approved plan, and records it first: judged there.
-      const isRecovered = facts?.record.run === false && isRecoveryApproved(o);
-      const votes = entry !== undefined && !entry.isLearner && seen.isHealthy(facts!) && !isRecovered;
+      const votes =
+        entry !== undefined && !entry.isLearner && seen.isHealthy(facts!) && !isGivenUp(o, facts!);
       if (serves && votes && seen.voters.length > 2) {
         assert.ok(
           seen.healthyVoters(entry.id) >= majorityOf(seen.voters.length),
@@ -246,10 +245,8 @@ export function assertInvariants(o: Observation, action: Action): void {
       return;
     case "CreateOperation":
       return assertNothingGivenUp(o, o.members.filter(seen.votes));
-    case "DeleteOperation": {
-      const { status } = o.operations.find(({ uid }) => uid === action.uid) ?? {};
-      return assert.ok(isOver(status?.phase), "only what has ended is deleted");
-    }
+    case "DeleteOperation":
+      return assertEnded(o, action.uid);
     case "UpdateOperation":
       // Whether quorum can be recovered is judged just where there is none.
       return assert.ok(
@@ -287,10 +284,9 @@ function assertOthersServe(o: Observation, facts: MemberFacts): void {
     "H16: it may serve, and the others keep no quorum",
   );
   const approved = o.cluster.approved === `restart-${facts.record.name}`;
-  const healthy = others.filter(seen.isHealthy).length;
   const isOut = facts.record.leaving && seen.linearizable && !seen.entryOf(facts);
   assert.ok(
-    isOut || approved || healthy >= majorityOf(size),
+    isOut || approved || others.filter(seen.isHealthy).length >= majorityOf(size),
     "H16: nobody is stopped whom only we do not see",
   );
 }

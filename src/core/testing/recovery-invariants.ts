@@ -13,16 +13,19 @@ export function assertApproved({ operations }: Observation, plan: string | undef
   assert.ok(isApproved, "I10: a person approved exactly this plan");
 }
 
-/** Some recovery is under way that a person approved. */
-export function isRecoveryApproved({ operations }: Observation): boolean {
-  return operations.some(
+/** An approved recovery ends what is left of the members, and records it first: judged there. */
+export function isGivenUp({ operations }: Observation, { record }: MemberFacts): boolean {
+  const isApproved = operations.some(
     ({ task, status }) =>
       task.kind === "recoverQuorum" && task.approve !== undefined && status.phase === "Running",
   );
+  return isApproved && !record.run;
 }
 
-export function isOver(phase: string | undefined): boolean {
-  return phase === "Succeeded" || phase === "Failed" || phase === "Rejected";
+/** What is deleted by us has a verdict: nobody's request gets lost. */
+export function assertEnded({ operations }: Observation, uid: string): void {
+  const { phase } = operations.find((operation) => operation.uid === uid)?.status ?? {};
+  assert.ok(["Succeeded", "Failed", "Rejected"].includes(phase ?? ""), "only what has ended is deleted");
 }
 
 /** Nobody runs, and nobody is started again. */
