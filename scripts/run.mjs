@@ -27,6 +27,7 @@ const tasks = {
   sim: ["sim/main.ts"],
   "sim:exhaustive": ["sim/rules/exhaustive/main.ts"],
   "sim:enumerate": ["sim/main.ts", "--operator", "--enumerate"],
+  "sim:observations": ["sim/rules/observations.ts"],
   "sim:schema": ["sim/schema/main.ts"],
   "sim:conformance": ["test/conformance/main.ts"],
   e2e: ["scripts/test.ts", "--stage", "etcd", "--stage", "apiserver", "--stage", "nodes"],

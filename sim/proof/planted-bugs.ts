@@ -74,6 +74,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
+    name: "a learner is promoted beside a voter of ours that no record stands for",
+    breaks: "I2",
+    file: "src/core/rules/learners.ts",
+    find: "const ghosts = view.unrecorded.filter(({ ours, isLearner }) => ours && !isLearner);",
+    replace: "const ghosts = view.unrecorded.filter(({ ours }) => ours && !ours);",
+  },
+  {
     name: "a member is removed before the newcomer that replaces it votes",
     breaks: "H6",
     file: "src/core/rules/scale-in.ts",

@@ -46,6 +46,11 @@ const tools: readonly Tool[] = [
     args: () => ["sim/rules/exhaustive/main.ts", "--limit", "3000"],
   },
   { name: "random runs", rooms: ["rules"], args: () => sim("--seeds", "60") },
+  {
+    name: "random observations",
+    rooms: ["rules"],
+    args: () => ["sim/rules/observations.ts", "--runs", "50000"],
+  },
   { name: "enumerated faults", rooms: ["rules"], args: () => sim("--enumerate", "--every", "5") },
   {
     name: "lives of the operator",
@@ -139,7 +144,7 @@ function toolsFor({ name: bug, file, situation }: PlantedBug): Tool[] {
 }
 
 const REASON =
-  /^(seed \d+: \w|✖ (?!failing)|[A-Z]\d+: |decision: |.*(crash-\w+|crash after|lost reply|reply-lost|conflict|timeout|unseen) of effect|dead end|goes round)/;
+  /^(Got error: does not hold|seed \d+: \w|✖ (?!failing)|[A-Z]\d+: |decision: |.*(crash-\w+|crash after|lost reply|reply-lost|conflict|timeout|unseen) of effect|dead end|goes round)/;
 
 /** What in its output says why, in one line. */
 function reason({ output, code }: Ended): string {

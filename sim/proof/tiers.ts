@@ -50,6 +50,13 @@ export const tiers: readonly Tier[] = [
     counts: SEEDS,
   },
   {
+    id: "observations",
+    title: "properties of decide() on random observations",
+    args: ["sim/rules/observations.ts", "--runs", "1000000"],
+    limitMs: 60 * MINUTE,
+    counts: { states: /^(\d+) observations, /gm, "bugs found": /observations, (\d+) violations/g },
+  },
+  {
     id: "seeds-machine",
     title: "random runs of the product on one machine",
     args: ["sim/main.ts", "--machine", "--seeds", "60"],
