@@ -11,6 +11,7 @@ import {
   VERIFY_CONTAINERS,
   FOLLOW_CONTAINER,
 } from "../../src/operator/names.ts";
+import { SNAPSHOT_CONTAINER } from "../../src/operator/render/snapshot-job.ts";
 import { FILES, PATHS } from "../../src/operator/render/config.ts";
 import { RESTORE_FLAG } from "../../src/operator/render/restore-flag.ts";
 import { ERASE_CONTAINER, ERASE_MOUNT, ERASE_VOLUME } from "../../src/operator/render/erase-pod.ts";
@@ -29,7 +30,7 @@ import type { Ending, Hooks, Running, Start } from "../models/kube/nodes/hooks.t
 import { items, json } from "../models/kube/object.ts";
 import type { FetchPods } from "./fetch-pods.ts";
 import type { RecoveryPods } from "./recovery-pods.ts";
-import { SNAPSHOT_CONTAINER, type SnapshotPods } from "./snapshot-pods.ts";
+import type { SnapshotPods } from "./snapshot-pods.ts";
 
 export type EraseFault = "refused" | "failed" | "hang";
 

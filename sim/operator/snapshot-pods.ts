@@ -15,7 +15,6 @@ import type { snapshotFaults } from "./deeds.ts";
  */
 export type SnapshotFault = (typeof snapshotFaults)[number];
 
-export const SNAPSHOT_CONTAINER = "snapshot";
 const TAKES_MS = 2_000;
 const FETCH = "verify-fetch";
 const COMPARE = "verify-compare";
@@ -42,6 +41,8 @@ export class SnapshotPods {
 
   /** What befalls the next followers, in order. */
   readonly followFaults: "ends"[] = [];
+  /** When those that save began, by their addresses. */
+  readonly #saving = new Map<string, number>();
   /** By their addresses. */
   readonly #followers = new Map<string, string>();
   mostFollowers = 0;
@@ -66,12 +67,19 @@ export class SnapshotPods {
     const args = items(container?.["args"]).map(String);
     const fault = this.faults.shift();
     this.started++;
-    if (args[1] === "save") this.most = Math.max(this.most, ++this.#active);
+    const saves = args[1] === "save";
+    if (saves) this.most = Math.max(this.most, ++this.#active);
+    if (saves) this.#saving.set(start.ip, this.clock());
     let isOver = false;
-    const end = (how: Parameters<Start["ended"]>[0]) => {
+    const over = () => {
       if (isOver) return;
       isOver = true;
-      if (args[1] === "save") this.#active--;
+      if (saves) this.#active--;
+      this.#saving.delete(start.ip);
+    };
+    const end = (how: Parameters<Start["ended"]>[0]) => {
+      if (isOver) return;
+      over();
       start.ended(how);
     };
     if (fault !== "hang")
@@ -81,10 +89,7 @@ export class SnapshotPods {
       });
     return {
       stop: () => end({ exitCode: 143, reason: "Error" }),
-      kill: () => {
-        if (!isOver && args[1] === "save") this.#active--;
-        isOver = true;
-      },
+      kill: over,
     };
   }
 
@@ -122,8 +127,11 @@ export class SnapshotPods {
     return [...this.#followers.values()];
   }
 
-  /** What the follower at this address tells. */
+  /** What the process at this address tells. One that hangs has sent half of it. */
   report(ip: string): string | undefined {
+    const began = this.#saving.get(ip);
+    if (began !== undefined)
+      return JSON.stringify({ done: Math.min(this.clock() - began, TAKES_MS / 2), of: TAKES_MS });
     if (!this.#followers.has(ip)) return undefined;
     const needs = this.needsBase ?? (this.whole.length === 0 ? "none" : undefined);
     const position = {

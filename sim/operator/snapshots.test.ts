@@ -90,6 +90,19 @@ for (const [what, { faults, end, afterMs }] of Object.entries(ENDS))
     assert.deepEqual(wrongWith(sim), []);
   });
 
+test("how much of a snapshot was sent is in its status, and is written again only when that is a tenth more", async () => {
+  const sim = await settled();
+  sim.env.snapshots.faults.push("hang");
+  take(sim, "once");
+  await sim.pass(12_000);
+  const [before] = snapshotsOf(sim);
+  assert.match(before?.status?.message ?? "", /^Pod once-\S+ is taking the snapshot, 50 % sent\.$/);
+  await sim.pass(30_000);
+  const [after] = snapshotsOf(sim);
+  assert.equal(after?.metadata.resourceVersion, before?.metadata.resourceVersion);
+  assert.deepEqual(wrongWith(sim), []);
+});
+
 test("deletionPolicy Delete takes the object away first, also after the cluster and through refusals", async () => {
   const sim = await settled();
   take(sim, "kept");

@@ -63,7 +63,7 @@ const PASSES: Readonly<Record<string, (object: unknown, now: number) => void>> =
   EtcdOperation: (object) =>
     decideOn({ operations: operationsFor(running.cluster.uid, [object as EtcdOperation]) }),
   EtcdSnapshot: (object, now) => {
-    const snapshots = snapshotsFrom({ snapshots: [object as EtcdSnapshot], jobs: [], pods: [] }, now);
+    const snapshots = snapshotsFrom({ snapshots: [object as EtcdSnapshot], jobs: [], pods: [] }, { now });
     decideSnapshots(worldOf(snapshots, { now }));
   },
   EtcdSnapshotSchedule: (object, now) => {

@@ -15,6 +15,7 @@ const REQUEST: JobRequest = {
   folder: "file:///backups/",
 };
 const FILE = "/jobs/once-1234-save.result";
+const REPORT = "/jobs/once-1234-save.report";
 const DENIED: JobResult = { ok: false, reason: "StoreDenied", message: "no" };
 const BROKEN: JobResult = { ok: false, reason: "StoreUnreachable", message: "nobody answers" };
 
@@ -67,7 +68,14 @@ test("a process is started once for a Job, and what it wrote at its end is told"
   const done = await until("succeeded");
   assert.deepEqual(done?.is === "succeeded" && done.taken?.uri, "file:///backups/once.db");
   assert.equal(processes.spawned.length, 1);
-  assert.deepEqual(processes.spawned[0]?.args, ["main.ts", ...REQUEST.args, "--result-file", FILE]);
+  assert.deepEqual(processes.spawned[0]?.args, [
+    "main.ts",
+    ...REQUEST.args,
+    "--result-file",
+    FILE,
+    "--report-file",
+    REPORT,
+  ]);
 });
 
 test("what the store refuses ends it at once; what may pass is tried again three times", async () => {

@@ -10,6 +10,7 @@ import { doubledMs, type Backoff } from "../seams/backoff.ts";
 import { deadline, sleep, type Clock } from "../seams/clock.ts";
 import type { Disk } from "../seams/disk.ts";
 import type { ProcessExit, Processes, RunningProcess } from "../seams/processes.ts";
+import { parseTransfer } from "../snapshot/progress.ts";
 import { parseResult } from "../snapshot/result.ts";
 
 /** How this program is started once more. */
@@ -38,10 +39,7 @@ interface Job {
   readonly request: JobRequest;
   readonly stop: AbortController;
   readonly done: Promise<void>;
-  state:
-    | { readonly is: "waiting"; readonly why?: string }
-    | { readonly is: "running"; readonly pod: string }
-    | Ended;
+  state: { readonly is: "waiting"; readonly why?: string } | Extract<JobState, { is: "running" }> | Ended;
 }
 
 type Ended =
@@ -74,6 +72,17 @@ export class SnapshotJobs {
     this.#seams = seams;
     this.#program = program;
     this.#onEvent = onEvent;
+  }
+
+  /** How far those are that run. */
+  async read(): Promise<void> {
+    for (const job of this.#jobs.values()) {
+      if (job.state.is !== "running") continue;
+      const { is, pod } = job.state;
+      const transfer = parseTransfer(await this.#seams.disk.read(this.#report(job.request.name)));
+      // It may have ended meanwhile.
+      if (job.state.is === "running") job.state = { is, pod, ...(transfer && { transfer }) };
+    }
   }
 
   factsOf(uid: string): JobFacts[] {
@@ -175,6 +184,7 @@ export class SnapshotJobs {
     const { code } = await this.#ended(job, running, signal);
     const result = parseResult(await disk.read(file));
     await disk.remove(file);
+    await disk.remove(this.#report(request.name));
     if (result?.ok !== true)
       return {
         ok: false,
@@ -212,10 +222,13 @@ export class SnapshotJobs {
   }
 
   async #spawn(request: JobRequest, file: string): Promise<RunningProcess> {
+    const report = this.#report(request.name);
     await this.#seams.disk.remove(file);
+    await this.#seams.disk.remove(report);
+    const tells = request.task === "delete" ? [] : ["--report-file", report];
     return await this.#seams.processes.spawn({
       command: this.#program.command,
-      args: [...this.#program.args, ...request.args, "--result-file", file],
+      args: [...this.#program.args, ...request.args, "--result-file", file, ...tells],
       env: this.#seams.env,
       cwd: this.#directory,
       log: this.#log(request),
@@ -224,6 +237,10 @@ export class SnapshotJobs {
 
   #result(name: string): string {
     return path.join(this.#directory, `${name}.result`);
+  }
+
+  #report(name: string): string {
+    return path.join(this.#directory, `${name}.report`);
   }
 
   #log({ name }: JobRequest): string {

@@ -78,7 +78,7 @@ export class LocalSnapshots {
     if (snapshots.damaged.length === 0) jobs?.keepOnly(new Set(snapshots.stored.map(({ uid }) => uid)));
     if (schedules.damaged.length === 0)
       this.#followers?.keepOnly(new Set(schedules.stored.map(({ uid }) => uid)));
-    await this.#followers?.read();
+    await Promise.all([this.#followers?.read(), this.#jobs?.read()]);
     const found = snapshots.stored.length + schedules.stored.length + schedules.damaged.length;
     if (jobs === undefined || found === 0) return undefined;
     const own = <T extends { readonly spec: { readonly cluster: string } }>(stored: readonly T[]) =>

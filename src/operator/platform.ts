@@ -39,7 +39,7 @@ import { Contests } from "./apply/contests.ts";
 import { KubeAuth } from "./cache/auth-reads.ts";
 import { Credentials } from "./cache/credentials.ts";
 import type { Fence } from "./process/fencing.ts";
-import { Followers } from "./reach/followers.ts";
+import { WorkReports } from "./reach/work-reports.ts";
 import { isOurPeerURL, serviceNames, snapshotSecretName } from "./names.ts";
 import { LiveReads } from "./cache/live-reads.ts";
 import { MemberClocks } from "./reach/member-clocks.ts";
@@ -115,7 +115,7 @@ export class KubePlatform implements Platform {
   readonly #memberClocks: MemberClocks;
   readonly #recovery: KubeRecovery;
   readonly #restores: KubeRestoreInPlace;
-  readonly #followers: Followers;
+  readonly #reports: WorkReports;
   /** What the last read was made from. */
   #basis: readonly unknown[] = [];
 
@@ -139,8 +139,9 @@ export class KubePlatform implements Platform {
     const waits = new PartWaits(clock);
     const { image } = options;
     this.#recovery = new KubeRecovery({ client, stores, key, certificates, now, image, waits });
-    this.#followers = new Followers(options.reach, clock);
-    this.#restores = new KubeRestoreInPlace({ client, stores, key, now, image });
+    this.#reports = new WorkReports(options.reach, clock);
+    const { transfers } = this.#reports;
+    this.#restores = new KubeRestoreInPlace({ client, stores, key, now, image, transfers });
     this.#apply = {
       client,
       random: options.random,
@@ -180,6 +181,7 @@ export class KubePlatform implements Platform {
     const existing = new Set(objects.pods.map(({ metadata }) => metadata?.uid ?? ""));
     this.#apply.latches.keepOnly(existing);
     this.#ends.keepOnly(existing);
+    await this.#reports.ask(objects, stores.snapshotsOf(key));
     const observed = observeObjects(objects, {
       // It is compared with times that the API server and kubelets wrote.
       now: skew.serverNow(),
@@ -194,6 +196,7 @@ export class KubePlatform implements Platform {
       image: this.#options.image,
       snapshot: (name) => stores.snapshot(`${refOf(key).namespace}/${name}`),
       notMade: (member) => notMadeOf(this.#apply, member),
+      transfers: this.#reports.transfers,
       erasure: (member, pod) => this.#erasures.of(member, pod),
     });
     if (!observed.ok) throw new InvalidCluster(observed.errors);
@@ -236,7 +239,7 @@ export class KubePlatform implements Platform {
         ...pointSchedules(cluster.spec, operations, (name) => this.#schedule(name)),
       },
       operations,
-      ...(await this.#snapshots(cluster)),
+      ...this.#snapshots(cluster),
       auth: await this.#auth.objects(cluster, this.#credentials.commonName, records),
     };
   }
@@ -246,17 +249,14 @@ export class KubePlatform implements Platform {
     return stores.schedule(`${refOf(key).namespace}/${name}`)?.spec;
   }
 
-  async #snapshots(cluster: ClusterFacts): Promise<Pick<PlatformState, "snapshots">> {
+  #snapshots(cluster: ClusterFacts): Pick<PlatformState, "snapshots"> {
     const { stores, key, skew, image } = this.#options;
     const { secrets } = stores.ownObjects(key);
     const secure = this.#hasCertificates(cluster);
     const found = stores.snapshotsOf(key);
-    await this.#followers.ask(
-      found.pods,
-      found.schedules.map(({ metadata }) => metadata.uid ?? ""),
-    );
-    const { report: reports } = this.#followers;
-    const snapshots = snapshotStateOf(found, { image, skew, cluster, secrets, secure, reports });
+    const { followers: reports, transfers } = this.#reports;
+    const options = { image, skew, cluster, secrets, secure, reports, transfers };
+    const snapshots = snapshotStateOf(found, options);
     return snapshots ? { snapshots } : {};
   }
 

@@ -38,6 +38,7 @@ export interface FetchStep extends Decryption {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
+  readonly progress?: (done: number, of: number) => void;
 }
 
 interface Expected extends Recorded {
@@ -77,7 +78,8 @@ export async function fetchForVerification(options: FetchStep): Promise<Manifest
   await requireScratchSpace(directory, manifest.size);
   const began = clock.now();
   const read = async (): Promise<SnapshotFacts> => {
-    const reader = new SnapshotReader({ ...options, store, name, manifest });
+    const progress = (done: number) => options.progress?.(done, manifest.size);
+    const reader = new SnapshotReader({ ...options, store, name, manifest, progress });
     await new FileStore(directory, random).put(SNAPSHOT_NAME, reader, { signal, ifAbsent: false });
     if (reader.facts === undefined) throw new SnapshotDamaged(`${store.uri}${name} is empty`);
     return reader.facts;

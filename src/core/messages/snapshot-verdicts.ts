@@ -1,7 +1,9 @@
 /** What is reported of EtcdSnapshots and of their verifications, each with its reason. Times are as a status has them. */
+import type { Transfer } from "../snapshots/facts.ts";
 import type { SnapshotReason } from "./snapshot-reasons.ts";
 import type { VerificationReason } from "./verification-reasons.ts";
 import { rowsFor, verdictsOf } from "./verdict.ts";
+import { share } from "./words.ts";
 
 /** What does it: a Job and its Pod, or a process of this machine. */
 export interface Worker {
@@ -24,6 +26,16 @@ interface OfCluster {
 interface Waiting {
   readonly job: Worker;
   readonly why: string | undefined;
+}
+
+interface AtWork {
+  readonly worker: Worker;
+  readonly transfer: Transfer | undefined;
+}
+
+function sayShare(transfer: Transfer | undefined, verb: string): string {
+  const done = transfer && share(transfer);
+  return done === undefined ? "" : `, ${done} ${verb}`;
 }
 
 const row = rowsFor<SnapshotReason>();
@@ -94,8 +106,9 @@ export const SNAPSHOT_VERDICTS = {
   }),
   JobWaits: row("Started", { say: sayWaiting, example: { job: JOB, why: undefined } }),
   BeingTaken: row("Started", {
-    say: ({ worker }: { worker: Worker }) => `${sayWorker(worker)} is taking the snapshot`,
-    example: { worker: POD },
+    say: ({ worker, transfer }: AtWork) =>
+      `${sayWorker(worker)} is taking the snapshot${sayShare(transfer, "sent")}`,
+    example: { worker: POD, transfer: { done: 1_300_000_000, of: 3_200_000_000 } },
   }),
   Taken: row("Completed", {
     say: ({ revision, from }: { revision: number | undefined; from: string | undefined }) =>
@@ -147,8 +160,9 @@ export const VERIFICATION_VERDICTS = {
   }),
   VerifierWaits: verification("Started", { say: sayWaiting, example: { job: JOB, why: undefined } }),
   BeingVerified: verification("Started", {
-    say: ({ worker }: { worker: Worker }) => `${sayWorker(worker)} is restoring the snapshot`,
-    example: { worker: POD },
+    say: ({ worker, transfer }: AtWork) =>
+      `${sayWorker(worker)} is restoring the snapshot${sayShare(transfer, "read")}`,
+    example: { worker: POD, transfer: { done: 1_300_000_000, of: 3_200_000_000 } },
   }),
   Differs: verification("Damaged", {
     say: ({ revision, keys, wanted }: { revision: number; keys: number; wanted: readonly number[] }) =>

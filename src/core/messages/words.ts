@@ -25,6 +25,17 @@ export function mebibytes(bytes: number): string {
   return bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.ceil(bytes / 1024 ** 2)} MiB`;
 }
 
+/** In tenths, so that a status does not change with every block; nothing where the whole is not known. */
+export function share({
+  done,
+  of,
+}: {
+  readonly done: number;
+  readonly of?: number | undefined;
+}): string | undefined {
+  return of ? `${Math.min(10, Math.floor((10 * done) / of)) * 10} %` : undefined;
+}
+
 /** With one significant digit: 10,000 for 12300. */
 export function roughly(number: number): string {
   return new Intl.NumberFormat("en-US", { maximumSignificantDigits: 1 }).format(number);

@@ -222,7 +222,9 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts): Turn {
     case "waiting":
       return goesOn(snapshotVerdict("JobWaits", { job: workerNamed(world, job.name), why: state.why }));
     case "running":
-      return goesOn(snapshotVerdict("BeingTaken", { worker: workerNamed(world, state.pod) }));
+      return goesOn(
+        snapshotVerdict("BeingTaken", { worker: workerNamed(world, state.pod), transfer: state.transfer }),
+      );
     case "succeeded": {
       const { taken, agoMs } = state;
       if (taken === undefined) return unread(snapshot, job, agoMs);

@@ -36,10 +36,16 @@ export type TakenFacts = Pick<
   | "takenFrom"
 >;
 
+/** How much of a snapshot was read or sent, in bytes. */
+export interface Transfer {
+  readonly done: number;
+  readonly of?: number;
+}
+
 export type JobState =
   /** `why`: what its Pod waits for, if anything. */
   | { readonly is: "waiting"; readonly why?: string }
-  | { readonly is: "running"; readonly pod: string }
+  | { readonly is: "running"; readonly pod: string; readonly transfer?: Transfer }
   /** `taken`, or `verified`, is absent where what it wrote at its end cannot be read (any more). */
   | {
       readonly is: "succeeded";

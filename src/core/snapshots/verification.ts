@@ -105,7 +105,12 @@ function running(world: SnapshotWorld, snapshot: SnapshotFacts, { attempt = 1 }:
         verificationVerdict("VerifierWaits", { job: workerNamed(world, job.name), why: state.why }),
       );
     case "running":
-      return goesOn(verificationVerdict("BeingVerified", { worker: workerNamed(world, state.pod) }));
+      return goesOn(
+        verificationVerdict("BeingVerified", {
+          worker: workerNamed(world, state.pod),
+          transfer: state.transfer,
+        }),
+      );
     case "succeeded":
       return succeeded(world, snapshot, job, state);
     case "failed":

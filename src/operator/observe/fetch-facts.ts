@@ -9,11 +9,13 @@ import type { ClusterFacts, FetchedSnapshot, OperationFacts, PlatformFacts } fro
 import { isFinished } from "../../core/operations/status.ts";
 import type { MemberTemplate } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
+import { progressText } from "../../snapshot/progress.ts";
 import { readFailure, readStaged } from "../../snapshot/stage.ts";
 import { ANNOTATIONS, FETCH_CONTAINER, LABELS, restoreClaimName } from "../names.ts";
 import { FETCH_TASK, fetchedPlace } from "../render/fetch-pod.ts";
 import { approvalOf } from "../render/recovery-pods.ts";
 import { ageOf, containerIn, progressOf, type Nodes } from "./helper-pod.ts";
+import type { Transfers } from "./job-facts.ts";
 import { attemptOf, NOT_BEGUN_MS } from "./rescue-facts.ts";
 
 export interface FetchObjects {
@@ -25,6 +27,7 @@ export interface FetchObjects {
   readonly claims: readonly PersistentVolumeClaim[];
   readonly operations: readonly OperationFacts[];
   readonly nodes?: Nodes;
+  readonly transfers?: Transfers | undefined;
   /** By the API server's clock. */
   readonly now: number;
 }
@@ -114,7 +117,10 @@ function factsIn(pod: Pod, plan: string, objects: FetchObjects): Pick<PlatformFa
     pod.status?.phase === "Failed" ||
     pod.metadata?.deletionTimestamp !== undefined ||
     (running === undefined && ageOf(pod, now) >= NOT_BEGUN_MS);
-  return isOver ? failed(why) : { fetch: { plan, attempt, state: "running", why } };
+  if (isOver) return failed(why);
+  const transfer = running && objects.transfers?.(pod.metadata?.uid ?? "");
+  const far = transfer ? `${why}: ${progressText(transfer.done, transfer.of)}` : why;
+  return { fetch: { plan, attempt, state: "running", why: far } };
 }
 
 /** Whether a recipe in it is what was approved is seen by the hash of its plan. */

@@ -5,7 +5,7 @@ import type { ContainerState, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { Destination } from "../../api/destination.ts";
 import { writeResult, type JobResult } from "../../snapshot/result.ts";
 import { LABELS } from "../names.ts";
-import { jobFacts } from "./job-facts.ts";
+import { jobFacts, type Transfers } from "./job-facts.ts";
 
 const NOW = Date.parse("2026-01-01T00:01:00Z");
 const AT = "2026-01-01T00:00:50Z";
@@ -50,7 +50,8 @@ const stateOf = (
   job: Job,
   pods: readonly Pod[],
   destination: Destination = { pvc: { claimName: "backups", path: "prod" } },
-) => jobFacts(job, pods, { destination }, NOW)?.state;
+  transfers?: Transfers,
+) => jobFacts(job, pods, { destination }, { now: NOW, transfers })?.state;
 
 test("a Job that is complete tells what the Pod wrote at its end, with a place that people know", () => {
   const state = stateOf(jobWith("Complete"), [podWith(ended({ ok: true, snapshot: SNAPSHOT }))]);
@@ -92,6 +93,14 @@ test("a deadline is told with what was waited for", () => {
   assert.match(state.message, /ImagePullBackOff \(no such image\)/);
 });
 
+test("a Job that runs says how much its newest Pod has sent", () => {
+  const pod = podWith({ running: { startedAt: AT } });
+  const told = { done: 3, of: 10 };
+  const one: Pod = { ...pod, metadata: { ...pod.metadata, uid: "pod-uid" } };
+  const state = stateOf(jobWith(), [one], undefined, (uid) => (uid === "pod-uid" ? told : undefined));
+  assert.deepEqual(state, { is: "running", pod: "a-save-x", transfer: told });
+});
+
 test("a Job under way waits or runs, as its newest Pod does", () => {
   assert.deepEqual(stateOf(jobWith(), []), { is: "waiting" });
   assert.deepEqual(stateOf(jobWith(), [podWith({ running: { startedAt: AT } })]), {
@@ -107,7 +116,7 @@ test("a Job under way waits or runs, as its newest Pod does", () => {
 
 test("Jobs that do something unknown, and Pods of others, do not count", () => {
   assert.equal(
-    jobFacts({ metadata: { labels: { [LABELS.task]: "dance" } } }, [], { destination: {} }, NOW),
+    jobFacts({ metadata: { labels: { [LABELS.task]: "dance" } } }, [], { destination: {} }, { now: NOW }),
     undefined,
   );
   const foreign = { ...podWith({ running: { startedAt: AT } }), metadata: { name: "other" } };

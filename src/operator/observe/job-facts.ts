@@ -5,7 +5,7 @@
 import type { Job, JobCondition } from "kubernetes-types/batch/v1.d.ts";
 import type { ContainerStatus, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
-import type { JobFacts, JobState, SnapshotTask } from "../../core/snapshots/facts.ts";
+import type { JobFacts, JobState, SnapshotTask, Transfer } from "../../core/snapshots/facts.ts";
 import { isControlledBy } from "../../kube/resources.ts";
 import { folderURI } from "../../snapshot/place.ts";
 import { parseResult, type JobResult } from "../../snapshot/result.ts";
@@ -13,12 +13,21 @@ import { LABELS, VERIFY_CONTAINERS } from "../names.ts";
 
 const TASKS: readonly SnapshotTask[] = ["save", "verify", "delete"];
 
+/** What the Pod of this UID told last. */
+export type Transfers = (uid: string) => Transfer | undefined;
+
+export interface JobContext {
+  /** It is compared with times that the API server and kubelets wrote. */
+  readonly now: number;
+  readonly transfers?: Transfers | undefined;
+}
+
 /** Undefined for a Job of another release that does something unknown. */
 export function jobFacts(
   job: Job,
   pods: readonly Pod[],
   spec: Pick<EtcdSnapshotSpec, "destination">,
-  now: number,
+  { now, transfers }: JobContext,
 ): JobFacts | undefined {
   const { name = "", uid = "", labels, deletionTimestamp } = job.metadata ?? {};
   const task = TASKS.find((known) => known === labels?.[LABELS.task]);
@@ -30,7 +39,7 @@ export function jobFacts(
     task,
     attempt: Number(labels?.[LABELS.attempt]) || 1,
     deleting: deletionTimestamp !== undefined,
-    state: stateOf(job, own, spec, now),
+    state: stateOf(job, own, spec, { now, transfers }),
   };
 }
 
@@ -44,7 +53,7 @@ function stateOf(
   { status = {} }: Job,
   pods: readonly Pod[],
   { destination }: Pick<EtcdSnapshotSpec, "destination">,
-  now: number,
+  { now, transfers }: JobContext,
 ): JobState {
   const over = (type: string) => status.conditions?.find((one) => one.type === type && one.status === "True");
   const [complete, failed] = [over("Complete"), over("Failed")];
@@ -60,8 +69,10 @@ function stateOf(
   }
   if (failed) return { is: "failed", agoMs: agoMs(failed), ...whyFailed(failed, pods) };
   const [latest] = pods;
-  if (containersOf(latest).some(({ state }) => state?.running))
-    return { is: "running", pod: latest?.metadata?.name ?? "" };
+  if (containersOf(latest).some(({ state }) => state?.running)) {
+    const transfer = transfers?.(latest?.metadata?.uid ?? "");
+    return { is: "running", pod: latest?.metadata?.name ?? "", ...(transfer && { transfer }) };
+  }
   const why = whyWaiting(latest);
   return { is: "waiting", ...(why !== undefined && { why }) };
 }

@@ -46,7 +46,7 @@ export type ObservedObjects = { ok: true; state: PlatformState } | { ok: false; 
 const OFFERS = 12;
 
 export interface ObservedAs
-  extends Pick<PodContext, "now" | "endSeen" | "isResizable" | "notMade">, RestoreContext {
+  extends Pick<PodContext, "now" | "endSeen" | "isResizable" | "notMade" | "transfers">, RestoreContext {
   readonly fenced: boolean;
   /** The operator's, for clusters that name none. */
   readonly imageRepository?: string | undefined;
@@ -71,6 +71,7 @@ export function observeObjects(
     isResizable,
     isConfirmed,
     notMade,
+    transfers,
     unread,
     opened,
     dialled = "Service",
@@ -134,6 +135,7 @@ export function observeObjects(
         endSeen,
         isResizable,
         notMade: (member) => (clash ? takenBy(clash) : notMade?.(member)),
+        transfers,
       }),
       ...(pod && record.joined && isConfirmed?.(pod) === false && { unconfirmed: true }),
     };

@@ -9,6 +9,7 @@ import { isVolatile, sameStart } from "../../core/template/template.ts";
 import { ANNOTATIONS, ETCD_CONTAINER } from "../names.ts";
 import type { EndSeen, EndsSeen } from "./ends-seen.ts";
 import { etcdEnding, initEnding, type Ending } from "./pod-exit.ts";
+import type { Transfers } from "./job-facts.ts";
 import { restoreFacts } from "./restore-facts.ts";
 
 export interface PodContext {
@@ -23,6 +24,8 @@ export interface PodContext {
   readonly isResizable?: (pod: Pod, record: MemberRecord) => boolean;
   /** Why the Pod of this member could not be made, the last time that was tried. */
   readonly notMade?: (member: string) => NotMade | undefined;
+  /** How much of a snapshot this Pod has read, by its UID. */
+  readonly transfers?: Transfers | undefined;
 }
 
 const LONG_KNOWN: EndSeen = { agoMs: Infinity, beforeJoining: false };
@@ -39,7 +42,10 @@ export function workloadOf(pod: Pod | undefined, context: PodContext): WorkloadF
   const etcd = pod.status?.containerStatuses?.find(({ name }) => name === ETCD_CONTAINER);
   const init = pod.status?.initContainerStatuses?.find(hasNotSucceeded);
   const start = startOfWaiting(pod, context.record);
-  if (init) return restoreFacts(pod, init, startOf(pod) ?? "") ?? started(pod, init, start, initEnding);
+  if (init)
+    return (
+      restoreFacts(pod, init, startOf(pod) ?? "", context.transfers) ?? started(pod, init, start, initEnding)
+    );
   if (isGated(pod, context.record)) return { state: "waiting", ...placement(pod) };
   if (!etcd) return { state: "waiting", ...placement(pod), ...start };
   const facts = started(pod, etcd, start, (terminated) =>

@@ -2,8 +2,10 @@
 import type { ContainerStatus, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { RestoreFault } from "../../api/bootstrap.ts";
 import type { WorkloadFacts } from "../../core/observation.ts";
+import { progressText } from "../../snapshot/progress.ts";
 import { readFailure } from "../../snapshot/stage.ts";
 import { RESTORE_CONTAINERS } from "../names.ts";
+import type { Transfers } from "./job-facts.ts";
 
 const DOES: Readonly<Record<string, string>> = {
   [RESTORE_CONTAINERS.stage]: "fetching and checking the snapshot",
@@ -18,6 +20,7 @@ export function restoreFacts(
   pod: Pod,
   { name, state, lastState, restartCount: restarts }: ContainerStatus,
   startedFrom: string,
+  transfers?: Transfers,
 ): WorkloadFacts | undefined {
   const reason = DOES[name];
   if (reason === undefined) return undefined;
@@ -38,8 +41,16 @@ export function restoreFacts(
       ...(isFinal && { ended: true }),
       ...failureOf(name, ended),
     };
-  if (state?.running)
-    return { state: "waiting", reason, restoring: true, since: since(state.running.startedAt), startedFrom };
+  if (state?.running) {
+    const transfer = name === RESTORE_CONTAINERS.stage ? transfers?.(pod.metadata?.uid ?? "") : undefined;
+    return {
+      state: "waiting",
+      reason: transfer ? `${reason}: ${progressText(transfer.done, transfer.of)}` : reason,
+      restoring: true,
+      since: since(state.running.startedAt),
+      startedFrom,
+    };
+  }
   return undefined;
 }
 

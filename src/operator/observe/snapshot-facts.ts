@@ -11,7 +11,7 @@ import { sourceAt } from "../../snapshot/place.ts";
 import { ANNOTATIONS, LABELS, SNAPSHOT_FINALIZER } from "../names.ts";
 import { textOf } from "../records/cluster-object.ts";
 import { followersFrom, type Reports } from "./follower-facts.ts";
-import { jobFacts } from "./job-facts.ts";
+import { jobFacts, type JobContext } from "./job-facts.ts";
 
 /** The snapshots of one cluster, with all Jobs of the cluster and their Pods. */
 export interface SnapshotObjects {
@@ -79,19 +79,18 @@ function withFollowers(followers: readonly FollowerFacts[]): Pick<ScheduleFacts,
 const NO_FILES =
   "spec.destination.file names a directory of one machine, which Kubernetes does not have: use s3, gcs, azure or pvc";
 
-/** `now` is compared with times that the API server and kubelets wrote. */
 export function snapshotsFrom(
   { snapshots, jobs, pods }: Omit<SnapshotObjects, "schedules">,
-  now: number,
+  context: JobContext,
 ): SnapshotFacts[] {
-  return inOrderOfCreation(snapshots.map((snapshot) => factsOf(snapshot, jobs, pods, now)));
+  return inOrderOfCreation(snapshots.map((snapshot) => factsOf(snapshot, jobs, pods, context)));
 }
 
 function factsOf(
   object: EtcdSnapshot,
   jobs: readonly Job[],
   pods: readonly Pod[],
-  now: number,
+  context: JobContext,
 ): SnapshotFacts {
   const { metadata, spec, status } = object;
   const uid = metadata.uid ?? "";
@@ -116,7 +115,7 @@ function factsOf(
     ...(metadata.annotations?.[ANNOTATIONS.verify] !== undefined && {
       verifyRequest: metadata.annotations[ANNOTATIONS.verify],
     }),
-    jobs: own.flatMap((job) => jobFacts(job, pods, spec, now) ?? []),
+    jobs: own.flatMap((job) => jobFacts(job, pods, spec, context) ?? []),
     ...judged(object),
     ...(spec.destination?.file !== undefined && { unsupported: NO_FILES }),
   };

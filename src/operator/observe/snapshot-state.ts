@@ -6,6 +6,7 @@ import { isControlledBy } from "../../kube/resources.ts";
 import { snapshotSecretName } from "../names.ts";
 import type { ClockSkew } from "./clock-skew.ts";
 import type { Reports } from "./follower-facts.ts";
+import type { Transfers } from "./job-facts.ts";
 import { schedulesFrom, snapshotsFrom, type SnapshotObjects } from "./snapshot-facts.ts";
 
 export interface StateOptions {
@@ -18,12 +19,13 @@ export interface StateOptions {
   /** Whether any member needs a certificate of its clients. */
   readonly secure?: boolean;
   readonly reports?: Reports;
+  readonly transfers?: Transfers;
 }
 
 /** Undefined where there are none. */
 export function snapshotStateOf(
   found: SnapshotObjects,
-  { image, skew, cluster, secrets = [], secure = false, reports = () => undefined }: StateOptions,
+  { image, skew, cluster, secrets = [], secure = false, reports = () => undefined, transfers }: StateOptions,
 ): SnapshotState | undefined {
   if (found.snapshots.length + found.schedules.length === 0) return undefined;
   const blocked =
@@ -34,7 +36,7 @@ export function snapshotStateOf(
         : undefined;
   const schedules = schedulesFrom(found, skew.serverNow(), reports);
   return {
-    snapshots: snapshotsFrom(found, skew.serverNow()),
+    snapshots: snapshotsFrom(found, { now: skew.serverNow(), transfers }),
     ...(schedules.length > 0 && { schedules }),
     ...(blocked && { blocked }),
     followsWith: [image, secure && cluster ? snapshotSecretName(cluster) : ""].join(" "),

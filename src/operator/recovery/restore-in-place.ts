@@ -24,6 +24,7 @@ import {
   runningRestore,
   type FetchObjects,
 } from "../observe/fetch-facts.ts";
+import type { Transfers } from "../observe/job-facts.ts";
 import { namedSnapshot } from "../observe/restore-source.ts";
 import { fetchPod, restoreClaim, type Fetch } from "../render/fetch-pod.ts";
 import { claims } from "../resources.ts";
@@ -37,6 +38,7 @@ export interface RestoreInPlaceOptions {
   readonly now: () => number;
   /** Our own. */
   readonly image: string | undefined;
+  readonly transfers: Transfers;
 }
 
 type State = Pick<PlatformState, "cluster" | "members" | "operations">;
@@ -132,12 +134,12 @@ export class KubeRestoreInPlace {
   }
 
   #objects(state: State): FetchObjects {
-    const { stores, key, now } = this.#options;
+    const { stores, key, now, transfers } = this.#options;
     const { pods: all = [], claims: volumes = [], nodes: known } = stores.objectsOf(key) ?? {};
     const nodes = known && new Map(known.map((node) => [node.metadata?.name ?? "", node]));
     const { cluster, operations } = state;
     const template = templateFor(cluster.spec, cluster.spec.version);
-    return { cluster, operations, template, pods: all, claims: volumes, nodes, now: now() };
+    return { cluster, operations, template, pods: all, claims: volumes, nodes, transfers, now: now() };
   }
 }
 

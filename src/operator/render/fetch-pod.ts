@@ -14,6 +14,7 @@ import { PATHS } from "./config.ts";
 import { literal } from "./literal.ts";
 import { ownedByCluster, type Identity } from "./metadata.ts";
 import { approvalOf, helperLabels, helperSpec, ours, RESULT_FILE } from "./recovery-pods.ts";
+import { REPORTING } from "./report.ts";
 import { sourceParts } from "./restore.ts";
 import { accessLabels } from "./store-access.ts";
 import { VOLUMES } from "./volumes.ts";
@@ -69,6 +70,7 @@ export function fetchPod(cluster: Identity, action: Fetch, { image, template, no
       PATHS.dataMount,
       "--etcd-version",
       literal(version),
+      ...REPORTING,
       ...source.args,
       "--result-file",
       RESULT_FILE,

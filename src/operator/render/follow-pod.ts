@@ -18,6 +18,7 @@ import {
 } from "../names.ts";
 import { storeParts } from "./destination.ts";
 import { literal } from "./literal.ts";
+import { REPORTING } from "./report.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
 import { etcdParts, FILE_MODE, RESULT_FILE } from "./snapshot-job.ts";
 import { accessLabels, keyParts } from "./store-access.ts";
@@ -48,8 +49,7 @@ export function followPod(schedule: ScheduleFacts, wishes: FollowWishes): Pod {
     "--await-base",
     "--interval",
     spec.incremental?.interval ?? CHANGES_INTERVAL,
-    "--listen",
-    `[::]:${PORTS.metrics}`,
+    ...REPORTING,
     "--result-file",
     RESULT_FILE,
     ...(spec.compression === "Zstd" ? ["--compress"] : []),

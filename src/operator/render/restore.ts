@@ -18,6 +18,7 @@ import type { MemberRecord } from "../../core/record.ts";
 import { RESTORE_CONTAINERS, ANNOTATIONS } from "../names.ts";
 import { PATHS } from "./config.ts";
 import { literal } from "./literal.ts";
+import { REPORTING } from "./report.ts";
 import { etcdSecurity } from "./security.ts";
 import { accessLabels, accessParts, CLAIM_DIR, keyParts, type AccessParts } from "./store-access.ts";
 import { VOLUMES } from "./volumes.ts";
@@ -68,6 +69,7 @@ export function restoreParts(
       PATHS.dataMount,
       "--etcd-version",
       literal(record.template.version),
+      ...REPORTING,
       ...(restore.fitsQuota
         ? ["--quota-bytes", String(bytesOf(record.template.options.quotaBackendBytes))]
         : []),

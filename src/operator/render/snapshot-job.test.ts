@@ -44,7 +44,7 @@ function partsOf(job: ReturnType<typeof snapshotJob>) {
 test("the Job of a snapshot runs the command that a person would, with the client certificate of its own", () => {
   const { pod, args, env } = partsOf(snapshotJob(FULL, { ...WISHES, hashKv: true }));
   const expected = [
-    "snapshot save --hash-kv --compress --encrypt --id nightly-nightly-0000-uid --result-file /dev/termination-log",
+    "snapshot save --listen [::]:2381 --hash-kv --compress --encrypt --id nightly-nightly-0000-uid --result-file /dev/termination-log",
     `--endpoints ${WISHES.endpoints.join(",")}`,
     "--cacert /etc/quorate/etcd/ca.crt --cert /etc/quorate/etcd/tls.crt --key /etc/quorate/etcd/tls.key",
     "--encryption-key-file /etc/quorate/encryption/key",
@@ -59,7 +59,7 @@ test("the Job of a snapshot runs the command that a person would, with the clien
     "the member reads its data once more only where somebody compares",
   );
   const told = partsOf(snapshotJob(FULL, { ...WISHES, life: { token: "uid-2", life: 2 } })).args.join(" ");
-  assert.match(told, /^snapshot save --cluster-token uid-2 --cluster-life 2 --compress/);
+  assert.match(told, /^snapshot save --listen \[::\]:2381 --cluster-token uid-2 --cluster-life 2 --compress/);
   assert.deepEqual(
     env.map(({ name, valueFrom }) => [
       name,
@@ -221,7 +221,7 @@ test("a verification fetches with our image, restores and serves with etcd's of 
   const fetched = fetch?.args?.join(" ") ?? "";
   assert.match(
     fetched,
-    /^snapshot verify-fetch --scratch-dir \/scratch --endpoint https:\/\/127\.0\.0\.1:2379 /,
+    /^snapshot verify-fetch --listen \[::\]:2381 --scratch-dir \/scratch --endpoint https:\/\/127\.0\.0\.1:2379 /,
   );
   assert.match(fetched, /--sha256 f+ --encryption-key-file \S+ .*s3:\/\/backups\/prod\/nightly-1\.db$/);
   assert.match(
@@ -263,7 +263,7 @@ test("the Job of a point in time restores, serves and replays with the etcd that
   assert.equal(
     fetch?.args?.join(" "),
     [
-      "snapshot build-fetch --scratch-dir /scratch --endpoint https://127.0.0.1:2379",
+      "snapshot build-fetch --listen [::]:2381 --scratch-dir /scratch --endpoint https://127.0.0.1:2379",
       "--result-file /dev/termination-log --at-time 2026-11-17T08:29:00Z --cluster-id abc --etcd-version 3.6.16",
       "--encryption-key-file /etc/quorate/encryption/key s3://backups/prod/",
     ].join(" "),

@@ -11,6 +11,7 @@ import type { SnapshotFacts, SnapshotTask } from "../../core/snapshots/facts.ts"
 import { LABELS, SNAPSHOT_SERVICE_ACCOUNT, VERIFY_CONTAINERS } from "../names.ts";
 import { storeParts } from "./destination.ts";
 import { literal } from "./literal.ts";
+import { REPORTING } from "./report.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
 import { accessLabels, keyParts, type MountedParts } from "./store-access.ts";
 import { buildPod, verifyPod, type EtcdImage } from "./verify-pod.ts";
@@ -40,7 +41,8 @@ const DEADLINE_SECONDS = 21_600;
 const RETRIES = 3;
 /** For whoever wants to read its log. */
 const KEEP_SECONDS = 86_400;
-const CONTAINER = "snapshot";
+/** The last container of its Pod, whose end is the Pod's. */
+export const SNAPSHOT_CONTAINER = "snapshot";
 /** Exit codes of the command that another attempt would end with too: what was asked is wrong, not allowed, or damaged. */
 const DEFINITE = [2, 4];
 const DAMAGED = 8;
@@ -71,7 +73,7 @@ export function snapshotJob(snapshot: SnapshotFacts, wishes: JobWishes): Job {
         rules: [
           // A Pod that is evicted or preempted has not failed by itself.
           { action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] },
-          ...[CONTAINER, ...(usesScratch(snapshot, task) ? [VERIFY_CONTAINERS.fetch] : [])].map(
+          ...[SNAPSHOT_CONTAINER, ...(usesScratch(snapshot, task) ? [VERIFY_CONTAINERS.fetch] : [])].map(
             (containerName) => ({
               action: "FailJob",
               onExitCodes: {
@@ -119,7 +121,7 @@ function inScratch(
   { task, image, etcd, etcdVersion = "", size = 0 }: JobWishes,
 ): PodSpec {
   if (etcd === undefined) throw new TypeError("a scratch etcd was decided on without its image");
-  const wishes = { image, etcd, container: CONTAINER, resultFile: RESULT_FILE };
+  const wishes = { image, etcd, container: SNAPSHOT_CONTAINER, resultFile: RESULT_FILE };
   return task === "verify"
     ? verifyPod(snapshot, wishes)
     : buildPod(snapshot, { ...wishes, etcdVersion, size });
@@ -137,6 +139,7 @@ function podSpec(
     task === "save"
       ? [
           "save",
+          ...REPORTING,
           ...(hashKv ? ["--hash-kv"] : []),
           ...lifeFlags(life),
           ...(spec.compression === "Zstd" ? ["--compress"] : []),
@@ -152,7 +155,7 @@ function podSpec(
     securityContext: podSecurity("Persistent", undefined),
     containers: [
       {
-        name: CONTAINER,
+        name: SNAPSHOT_CONTAINER,
         image,
         imagePullPolicy: "IfNotPresent",
         args: ["snapshot", ...verb, ...own, ...etcd.args, ...key.args, ...store.args, store.folder].map(

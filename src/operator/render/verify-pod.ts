@@ -12,6 +12,7 @@ import { scratchBytes } from "../../snapshot/verification.ts";
 import { PORTS, SNAPSHOT_SERVICE_ACCOUNT, VERIFY_CONTAINERS } from "../names.ts";
 import { storeParts } from "./destination.ts";
 import { literal } from "./literal.ts";
+import { REPORTING } from "./report.ts";
 import { etcdSecurity, podSecurity } from "./security.ts";
 import { keyParts } from "./store-access.ts";
 
@@ -138,6 +139,7 @@ function scratchPod({ spec }: SnapshotFacts, wishes: VerifyWishes, work: Scratch
     args: [
       "snapshot",
       work.fetch.verb,
+      ...REPORTING,
       ...step,
       ...report,
       ...work.fetch.flags,

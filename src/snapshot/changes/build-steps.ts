@@ -19,7 +19,7 @@ interface Step {
   readonly disk: Disk;
 }
 
-export interface BuildFetchStep extends Step, PointOptions, Pick<ReplayOptions, "random"> {
+export interface BuildFetchStep extends Step, PointOptions, Pick<ReplayOptions, "random" | "progress"> {
   readonly pki: Pki;
   /** The etcd that the next steps run. */
   readonly etcdVersion: string;

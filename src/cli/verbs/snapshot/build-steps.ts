@@ -10,6 +10,8 @@ import { UsageError } from "../../io.ts";
 import { onlyCluster, POINT_FLAGS, targetOf } from "./build.ts";
 import { ENCODING_FLAGS, encodingOf } from "./encoding.ts";
 import { decryptionOf, FOLDER, KEY_FLAGS, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import { REPORT_FLAGS } from "./reporter.ts";
+import { withTransfer } from "./transfer.ts";
 import { definitely, reporting, requireId, RESULT_FLAGS } from "./result-file.ts";
 import { scratchOf, STEP_FLAGS } from "./verify-steps.ts";
 
@@ -20,7 +22,7 @@ export const fetch = snapshotVerb(
     about:
       "The operator runs it in the Pod that builds an EtcdSnapshot of a point in time. The snapshot before the point is read to its end and checked; then it is there as <scratch>/snapshot.db, with certificates for the etcd that will run on it. Whatever else is in the directory is removed.",
     arguments: [FOLDER],
-    flags: { ...STEP_FLAGS, ...POINT_FLAGS, ...KEY_FLAGS, ...STORE_FLAGS },
+    flags: { ...STEP_FLAGS, ...REPORT_FLAGS, ...POINT_FLAGS, ...KEY_FLAGS, ...STORE_FLAGS },
     examples: [
       {
         does: "As the operator calls it",
@@ -48,7 +50,19 @@ export const fetch = snapshotVerb(
         etcdVersion,
         signal,
       };
-      const point = await definitely(() => fetchForBuild(options));
+      const point = await withTransfer(
+        flags,
+        io,
+        async (tell) =>
+          await definitely(() =>
+            fetchForBuild({
+              ...options,
+              progress: (event) => {
+                if (event.kind === "reading") tell(event.done, event.of);
+              },
+            }),
+          ),
+      );
       io.stdout.write(`Fetched ${point.base.name}, to build revision ${point.revision}.\n`);
       // The last step tells what was built.
       return undefined;

@@ -21,7 +21,9 @@ import { formatted } from "../../output.ts";
 import { snapshotLines } from "../../screen/snapshots.ts";
 import { ENCODING_FLAGS } from "./encoding.ts";
 import { decryptionOf, FOLDER, KEY_FLAGS, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import { REPORT_FLAGS } from "./reporter.ts";
 import { definitely, reporting, requireId, RESULT_FLAGS } from "./result-file.ts";
+import { withTransfer } from "./transfer.ts";
 import { withProgress, type Progress } from "./progress.ts";
 
 /** Which point, of which cluster, and with which etcd. */
@@ -74,6 +76,7 @@ export const verb = snapshotVerb(
         help: "where to restore it (default: the system's temporary directory)",
       },
       ...RESULT_FLAGS,
+      ...REPORT_FLAGS,
       ...ENCODING_FLAGS,
       ...KEY_FLAGS,
       ...STORE_FLAGS,
@@ -117,26 +120,34 @@ export const verb = snapshotVerb(
           import("../../../snapshot/changes/build.ts"),
           import("../../../pki/issue.ts"),
         ]);
-        const { manifest, received } = await withProgress(io, "Reading", async (progress) =>
-          buildSnapshot({
-            ...decryption,
-            store,
-            point,
-            etcd,
-            directory,
-            pki: createPki(io.clock, io.random),
-            world: { processes: systemProcesses, disk: systemDisk, clock: io.clock },
-            env: io.env,
-            random: io.random,
-            signal,
-            to: {
-              ...to,
-              id: flags.id === undefined ? undefined : requireId(flags.id, args.target),
-              compression: flags.compress ? "zstd" : "none",
-              key: flags.encrypt ? decryption.key : undefined,
-            },
-            progress: (event) => report(event, progress, io),
-          }),
+        const { manifest, received } = await withTransfer(
+          flags,
+          io,
+          async (tell) =>
+            await withProgress(io, "Reading", async (progress) =>
+              buildSnapshot({
+                ...decryption,
+                store,
+                point,
+                etcd,
+                directory,
+                pki: createPki(io.clock, io.random),
+                world: { processes: systemProcesses, disk: systemDisk, clock: io.clock },
+                env: io.env,
+                random: io.random,
+                signal,
+                to: {
+                  ...to,
+                  id: flags.id === undefined ? undefined : requireId(flags.id, args.target),
+                  compression: flags.compress ? "zstd" : "none",
+                  key: flags.encrypt ? decryption.key : undefined,
+                },
+                progress: (event) => {
+                  if (event.kind === "reading") tell(event.done, event.of);
+                  report(event, progress, io);
+                },
+              }),
+            ),
         );
         const uri = `${to.store.uri}${to.name.slice(0, to.name.lastIndexOf("/") + 1)}${manifest.object}`;
         const text = () => snapshotLines(uri, manifest).join("\n");

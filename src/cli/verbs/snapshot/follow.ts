@@ -9,7 +9,9 @@ import { UsageError, type CliIo } from "../../io.ts";
 import { ENCODING_FLAGS, encodingOf } from "./encoding.ts";
 import { ETCD_FLAGS, openEtcd } from "./etcd.ts";
 import { FOLDER, KEY_FLAGS, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
-import { FollowReporter, REPORT_FLAGS } from "./follow-reporter.ts";
+import { reportAfter } from "../../../snapshot/changes/report.ts";
+import type { FollowReport } from "../../../core/snapshots/follower-facts.ts";
+import { Reporter, REPORT_FLAGS } from "./reporter.ts";
 import { reporting, RESULT_FLAGS } from "./result-file.ts";
 import { reportSave, withProgress } from "./progress.ts";
 
@@ -62,7 +64,7 @@ export const verb = snapshotVerb(
       if (flags.interval < 1000) throw new UsageError("--interval: use at least 1s");
       const encoding = await encodingOf(flags, io);
       const { store } = await locationOf(args.folder, flags, io, { folder: true });
-      await using reporter = await FollowReporter.start(flags, io);
+      await using reporter = await Reporter.start<FollowReport>({ state: "starting" }, flags, io);
       const { client, refresh, close } = await openEtcd(flags, io);
       const shared = { client, store, ...encoding, clock: io.clock, random: io.random, signal: io.signal };
       try {
@@ -83,7 +85,7 @@ export const verb = snapshotVerb(
               },
           progress: (event) => {
             report(event, io);
-            reporter.report(event);
+            reporter.report(reportAfter(reporter.last, event));
             if (event.kind === "retry") void refresh();
           },
         });

@@ -16,7 +16,9 @@ import { ENCODING_FLAGS, encodingOf } from "./encoding.ts";
 import { FOLDER, KEY_FLAGS, locationOf, snapshotVerb, STORE_FLAGS } from "./flags.ts";
 import type { Parsed, VerbData } from "../../verb-data.ts";
 import { reportSave, withProgress } from "./progress.ts";
+import { REPORT_FLAGS } from "./reporter.ts";
 import { reporting, requireId, RESULT_FLAGS } from "./result-file.ts";
+import { withTransfer } from "./transfer.ts";
 
 const data = {
   name: "snapshot save",
@@ -47,6 +49,7 @@ const data = {
       help: "how often the cluster has begun, after restores in place and recoveries, for the manifest",
     },
     ...RESULT_FLAGS,
+    ...REPORT_FLAGS,
     ...KEY_FLAGS,
     ...STORE_FLAGS,
   },
@@ -99,23 +102,31 @@ async function save({ flags }: Parsed<typeof data>, { store, name }: Location, i
   const encoding = await encodingOf(flags, io);
   const { client, close } = await openEtcd(flags, io);
   try {
-    return await withProgress(
+    return await withTransfer(
+      flags,
       io,
-      "Saving",
-      async (progress) =>
-        await saveSnapshot({
-          client,
-          store,
-          name,
-          id: flags.id,
-          ...encoding,
-          life: lifeOf(flags),
-          hashKv: flags["hash-kv"],
-          clock: io.clock,
-          random: io.random,
-          signal: io.signal,
-          progress: (event) => reportSave(event, progress, io),
-        }),
+      async (tell) =>
+        await withProgress(
+          io,
+          "Saving",
+          async (progress) =>
+            await saveSnapshot({
+              client,
+              store,
+              name,
+              id: flags.id,
+              ...encoding,
+              life: lifeOf(flags),
+              hashKv: flags["hash-kv"],
+              clock: io.clock,
+              random: io.random,
+              signal: io.signal,
+              progress: (event) => {
+                if (event.kind === "bytes") tell(event.done, event.of);
+                reportSave(event, progress, io);
+              },
+            }),
+        ),
     );
   } catch (error) {
     if (error instanceof NoMemberError || isEtcdError(error))

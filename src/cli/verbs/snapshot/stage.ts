@@ -9,7 +9,9 @@ import { UsageError, type CliIo } from "../../io.ts";
 import { plainVerb } from "../../verb.ts";
 import { factsLines } from "../../screen/snapshots.ts";
 import { decryptionOf, KEY_FLAGS, STORE_FLAGS } from "./flags.ts";
+import { REPORT_FLAGS } from "./reporter.ts";
 import { RESULT_FLAGS } from "./result-file.ts";
+import { withTransfer } from "./transfer.ts";
 
 const VOLUME = { name: "volume", help: "directory of the volume", complete: "file" } as const;
 
@@ -38,6 +40,7 @@ export const stage = plainVerb(
       ...KEY_FLAGS,
       ...SAME_FLAG,
       "result-file": RESULT_FLAGS["result-file"],
+      ...REPORT_FLAGS,
     },
     examples: [
       { does: "As the operator calls it", line: "snapshot stage /var/lib/etcd --etcd-version 3.6.16" },
@@ -48,16 +51,23 @@ export const stage = plainVerb(
     const etcdVersion = flags["etcd-version"];
     if (etcdVersion === undefined) throw new UsageError("--etcd-version is missing");
     await withTerminationMessage(io, async () => {
-      const facts = await stageSnapshot({
-        restore: atClaim(restore, flags["claim-dir"]),
-        etcdVersion,
-        quotaBytes: flags["quota-bytes"],
-        volume: args.volume,
-        files: { caFile: flags["store-ca-file"], credentialsDir: flags["azure-credentials-dir"] },
-        context: { ...io, disk: systemDisk },
-        ...(await decryptionOf(flags, io)),
-        signal: io.signal,
-      });
+      const decryption = await decryptionOf(flags, io);
+      const facts = await withTransfer(
+        flags,
+        io,
+        async (progress) =>
+          await stageSnapshot({
+            restore: atClaim(restore, flags["claim-dir"]),
+            etcdVersion,
+            quotaBytes: flags["quota-bytes"],
+            volume: args.volume,
+            files: { caFile: flags["store-ca-file"], credentialsDir: flags["azure-credentials-dir"] },
+            context: { ...io, disk: systemDisk },
+            ...decryption,
+            signal: io.signal,
+            progress,
+          }),
+      );
       io.stdout.write(`${factsLines(args.volume, facts).join("\n")}\n`);
       const { "result-file": file } = flags;
       if (file !== undefined) await writeFile(file, writeStaged(facts));

@@ -9,7 +9,9 @@ import { verifyHere } from "../../../snapshot/verify-here.ts";
 import { UsageError, type CliIo } from "../../io.ts";
 import type { Flags } from "../../flag.ts";
 import { decryptionOf, KEY_FLAGS, locationOf, SNAPSHOT, snapshotVerb, STORE_FLAGS } from "./flags.ts";
+import { REPORT_FLAGS } from "./reporter.ts";
 import { reporting, RESULT_FLAGS } from "./result-file.ts";
+import { withTransfer } from "./transfer.ts";
 
 export const STEP_FLAGS = {
   "scratch-dir": { kind: "text", value: "directory", help: "the scratch volume" },
@@ -26,6 +28,7 @@ export const fetch = snapshotVerb(
     arguments: [SNAPSHOT],
     flags: {
       ...STEP_FLAGS,
+      ...REPORT_FLAGS,
       sha256: { kind: "text", value: "hash", help: "SHA-256 of the snapshot, as the EtcdSnapshot says" },
       ...KEY_FLAGS,
       ...STORE_FLAGS,
@@ -40,17 +43,25 @@ export const fetch = snapshotVerb(
   async ({ args, flags }, io) =>
     await reporting(flags["result-file"], io, async () => {
       const scratch = scratchOf(flags, io);
-      const manifest = await fetchForVerification({
-        ...(await locationOf(args.snapshot, flags, io)),
-        ...(await decryptionOf(flags, io)),
-        sha256: flags.sha256,
-        scratch,
-        disk: systemDisk,
-        pki: createPki(io.clock, io.random),
-        clock: io.clock,
-        random: io.random,
-        signal: io.signal,
-      });
+      const from = await locationOf(args.snapshot, flags, io);
+      const decryption = await decryptionOf(flags, io);
+      const manifest = await withTransfer(
+        flags,
+        io,
+        async (progress) =>
+          await fetchForVerification({
+            ...from,
+            ...decryption,
+            sha256: flags.sha256,
+            scratch,
+            disk: systemDisk,
+            pki: createPki(io.clock, io.random),
+            clock: io.clock,
+            random: io.random,
+            signal: io.signal,
+            progress,
+          }),
+      );
       io.stdout.write(`Fetched ${manifest.object} at revision ${manifest.revision}.\n`);
       // The last step tells what was found.
       return undefined;
@@ -94,6 +105,7 @@ export const here = snapshotVerb(
     flags: {
       "scratch-dir": STEP_FLAGS["scratch-dir"],
       "result-file": RESULT_FLAGS["result-file"],
+      ...REPORT_FLAGS,
       sha256: { kind: "text", value: "hash", help: "SHA-256 of the snapshot, as the EtcdSnapshot says" },
       "etcd-version": { kind: "text", value: "version", help: "etcd that wrote it" },
       ...KEY_FLAGS,
@@ -112,19 +124,28 @@ export const here = snapshotVerb(
       if (directory === undefined || version === undefined)
         throw new UsageError("--scratch-dir and --etcd-version are needed");
       const { clock, random, signal, env } = io;
-      const { rtoMs, revision, totalKeys, hashCompared } = await verifyHere({
-        ...(await locationOf(args.snapshot, flags, io)),
-        ...(await decryptionOf(flags, io)),
-        sha256: flags.sha256,
-        directory: path.resolve(io.cwd, directory),
-        etcd: await ensureEtcd(version, { env, clock, signal }),
-        world: { processes: systemProcesses, disk: systemDisk, clock },
-        pki: createPki(clock, random),
-        env,
-        clock,
-        random,
-        signal,
-      });
+      const from = await locationOf(args.snapshot, flags, io);
+      const decryption = await decryptionOf(flags, io);
+      const etcd = await ensureEtcd(version, { env, clock, signal });
+      const { rtoMs, revision, totalKeys, hashCompared } = await withTransfer(
+        flags,
+        io,
+        async (progress) =>
+          await verifyHere({
+            ...from,
+            ...decryption,
+            sha256: flags.sha256,
+            directory: path.resolve(io.cwd, directory),
+            etcd,
+            world: { processes: systemProcesses, disk: systemDisk, clock },
+            pki: createPki(clock, random),
+            env,
+            clock,
+            random,
+            signal,
+            progress,
+          }),
+      );
       return { verified: { rtoMs: Math.round(rtoMs), revision, totalKeys, hashCompared } };
     }),
 );

@@ -1,10 +1,7 @@
-/** How `snapshot follow` reports how far it is: in a file, and over HTTP. */
+/** How a long command reports how far it is: in a file, and over HTTP. */
 import { rename, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import path from "node:path";
-import type { FollowReport } from "../../../core/snapshots/follower-facts.ts";
-import type { FollowEvent } from "../../../snapshot/changes/follow.ts";
-import { reportAfter } from "../../../snapshot/changes/report.ts";
 import { CommandError, EXIT } from "../../exit.ts";
 import type { Flags } from "../../flag.ts";
 import { UsageError, type CliIo } from "../../io.ts";
@@ -22,33 +19,42 @@ export const REPORT_FLAGS = {
   },
 } as const satisfies Flags;
 
-interface Given {
+export interface ReportFlags {
   readonly "report-file"?: string | undefined;
   readonly listen?: string | undefined;
 }
 
-export class FollowReporter implements AsyncDisposable {
+export class Reporter<Report> implements AsyncDisposable {
   readonly #file: string | undefined;
   readonly #io: CliIo;
   #server: Server | undefined;
-  #report: FollowReport = { state: "starting" };
+  #report: Report;
   /** One write after the other. */
   #writes: Promise<void> = Promise.resolve();
 
-  private constructor(file: string | undefined, io: CliIo) {
+  private constructor(first: Report, file: string | undefined, io: CliIo) {
+    this.#report = first;
     this.#file = file;
     this.#io = io;
   }
 
-  static async start({ "report-file": file, listen }: Given, io: CliIo): Promise<FollowReporter> {
-    const reporter = new FollowReporter(file === undefined ? undefined : path.resolve(io.cwd, file), io);
+  static async start<Report>(
+    first: Report,
+    { "report-file": file, listen }: ReportFlags,
+    io: CliIo,
+  ): Promise<Reporter<Report>> {
+    const reporter = new Reporter(first, file === undefined ? undefined : path.resolve(io.cwd, file), io);
     if (listen !== undefined) await reporter.#listen(listen);
     reporter.#write();
     return reporter;
   }
 
-  report(event: FollowEvent): void {
-    this.#report = reportAfter(this.#report, event);
+  get last(): Report {
+    return this.#report;
+  }
+
+  report(report: Report): void {
+    this.#report = report;
     this.#write();
   }
 
