@@ -7,15 +7,15 @@ import type { Rescuer } from "../../src/local/recovery.ts";
 import type { DirectorySummary } from "../../src/recovery/summary.ts";
 import { sleep, type Clock } from "../../src/seams/clock.ts";
 import type { DataDir, DataDirs } from "../models/etcd/data-dir.ts";
-import { RESTORED_KEYS } from "../models/etcd/restored.ts";
+import { STORED, type Saved } from "../models/etcd/restored.ts";
 
 const RESCUE_MS = 3_000;
 
 export class Rescues {
   readonly #dirs: DataDirs;
   readonly #clock: Clock;
-  /** Keys by the path of the snapshot. */
-  readonly #snapshots = new Map<string, readonly string[]>();
+  /** By the path of the snapshot. */
+  readonly #snapshots = new Map<string, Saved>();
   readonly #onRescued: (dir: DataDir, keys: readonly string[]) => void;
 
   constructor(
@@ -39,9 +39,10 @@ export class Rescues {
         if (!isAlive()) throw new Error("its controller is gone");
         const path = `${workDir}/snapshot.db`;
         const keys = this.rescuedKeys(dir);
-        this.#snapshots.set(path, keys);
+        const { revision } = dir.state;
+        this.#snapshots.set(path, { keys, revision });
         this.#onRescued(dir, keys);
-        return { path, sha256: "0".repeat(64), revision: dir.state.revision };
+        return { path, sha256: "0".repeat(64), revision };
       },
     };
   }
@@ -54,13 +55,13 @@ export class Rescues {
 
   /** A snapshot of another time, with the keys that every restored cluster of the model has. */
   fetched(path: string): { path: string; sha256: string; revision: number } {
-    this.#snapshots.set(path, RESTORED_KEYS);
+    this.#snapshots.set(path, STORED);
     this.whole++;
-    return { path, sha256: "0".repeat(64), revision: RESTORED_KEYS.length + 1 };
+    return { path, sha256: "0".repeat(64), revision: STORED.revision };
   }
 
-  keysIn(restore: Restore | undefined): readonly string[] {
-    return this.#snapshots.get(restore?.source?.file?.path ?? "") ?? RESTORED_KEYS;
+  savedIn(restore: Restore | undefined): Saved {
+    return this.#snapshots.get(restore?.source?.file?.path ?? "") ?? STORED;
   }
 }
 

@@ -22,7 +22,7 @@ import { VirtualClock } from "../engine/clock.ts";
 import { Ledger } from "../oracles/ledger.ts";
 import { Calls } from "../models/etcd/calls.ts";
 import { Keys } from "../models/etcd/kv.ts";
-import { restoredDir } from "../models/etcd/restored.ts";
+import { restoredAs } from "../models/etcd/restored.ts";
 import { EtcdWorld } from "../models/etcd/world.ts";
 import { Oracle, Violation } from "../oracles/oracle.ts";
 import { whyNotConverged } from "../driver/product-run.ts";
@@ -114,7 +114,9 @@ export class MachineSimulation {
         },
         restored: () => {
           const { established, recovered } = this.cluster()?.marks ?? {};
-          return established?.restored === undefined ? undefined : this.rescues.keysIn(recovered?.restore);
+          return established?.restored === undefined
+            ? undefined
+            : this.rescues.savedIn(recovered?.restore).keys;
         },
         server: (member) => processes.server(member),
         data: (member) => disk.dataAt(this.files.volume(member).data),
@@ -208,9 +210,9 @@ export class MachineSimulation {
           await sleep(this.clock, RESTORE_MS);
           if (!lifeline.alive) throw new Error("its controller is gone");
           const { name, token } = record;
-          const keys = this.rescues.keysIn(restore);
+          const saved = this.rescues.savedIn(restore);
           const member = { name, token, peerURL: peerURLOf(record) };
-          this.disk.dataDirs.write(dataDir, restoredDir(member, keys, bumpOf(restore)));
+          this.disk.dataDirs.write(dataDir, restoredAs(member, saved, bumpOf(restore)));
         },
         rescuer: this.rescues.for(() => lifeline.alive),
         fetch: async ({ directory }) => {
