@@ -33,6 +33,9 @@ export const PAUSE_IMAGE = "testbed.quorate.dev/pause:1";
 /** Where the node's own directories appear; short, because sockets below them have a limit of 107 bytes. */
 export const KEPT = ["kubelet", "containerd", "volumes"] as const;
 
+/** Where a node's kubelet looks for Pods of its own, which need no API server. */
+export const STATIC_PODS = "/var/lib/kubelet/manifests";
+
 export interface NodeLayout {
   n: number;
   nodes: number;
@@ -96,6 +99,7 @@ mount -t tmpfs -o mode=755 tmpfs /run
 mount -t tmpfs -o mode=755 tmpfs /var/lib
 ${KEPT.map((part) => `mkdir /var/lib/${part}\nmount --bind ${part === "volumes" ? volumes : `${dir}/${part}`} /var/lib/${part}`).join("\n")}
 mount -t tmpfs -o mode=755 tmpfs /var/log
+mkdir -p ${STATIC_PODS}
 mkdir /var/log/pods
 mount --bind ${dir}/pod-logs /var/log/pods
 mkdir /run/kernel
@@ -196,6 +200,7 @@ export function kubeletConfig(dir: string, ca: string, quick: boolean): string {
     authorization: { mode: "Webhook" },
     tlsCertFile: `${dir}/kubelet.crt`,
     tlsPrivateKeyFile: `${dir}/kubelet.key`,
+    staticPodPath: STATIC_PODS,
     containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
     failCgroupV1: false,
     cgroupDriver: "cgroupfs",

@@ -37,6 +37,7 @@ export const NODE_VERBS = [
   "crash",
   "stop",
   "start",
+  "boot",
   "cut",
   "heal",
   "freeze",
@@ -54,7 +55,7 @@ function bedWithNodes(name: string): { bed: OwnBed; paths: BedPaths } {
   return { bed, paths: bedPaths(name) };
 }
 
-/** One fault, or its end. Resolves when it is in effect; for `start` when the node is ready again. */
+/** One fault, or its end. Resolves when it is in effect; for `start`, unlike `boot`, when the API server says that the node is ready. */
 export async function nodeVerb(
   name: string,
   verb: NodeVerb,
@@ -74,6 +75,8 @@ export async function nodeVerb(
         return await stopNode(paths, n);
       case "start":
         return await startNode(bed, paths, n, progress);
+      case "boot":
+        return await bootNode(bed, paths, n, progress);
       case "cut":
       case "heal":
         return await setCable(paths, n, verb === "heal");
@@ -92,13 +95,17 @@ export async function nodeVerb(
   }
 }
 
-async function startNode(bed: OwnBed, paths: BedPaths, n: number, progress: Progress): Promise<void> {
+async function bootNode(bed: OwnBed, paths: BedPaths, n: number, progress: Progress): Promise<void> {
   const world = worldProcess(paths);
   if (!world) throw new Error(`testbed ${bed.name} is not up`);
   const tools = await ensureNodeTools(progress);
   const kubernetes = await ensureKubernetes(progress);
-  const started = Date.now();
   await ensureNode(bed, paths, n, world, { ...tools, kubernetes, pki: pkiFiles(paths.pki) });
+}
+
+async function startNode(bed: OwnBed, paths: BedPaths, n: number, progress: Progress): Promise<void> {
+  const started = Date.now();
+  await bootNode(bed, paths, n, progress);
   const client = new Client(readKubeconfig(componentKubeconfig(paths, "kubelet")));
   try {
     await nodeReady(client, paths, n, started);

@@ -9,14 +9,15 @@ import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import type { EtcdCluster } from "../../../src/api/etcd-cluster.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { upForTests, type TestTestbed } from "../../../testbed/for-tests.ts";
-import { onNode } from "../../../testbed/nodes/node.ts";
 import { entering, nodeVerb, type NodeVerb } from "../../../testbed/nodes/verbs.ts";
 import { bedPaths } from "../../../testbed/paths.ts";
 import { endOwned } from "../../../testbed/processes.ts";
 import { up } from "../../../testbed/testbed.ts";
 import { PATHS } from "../../support/kube-paths.ts";
+import { hideMembers, showMembers } from "../../support/hidden-members.ts";
 import { OperatorLives } from "../../support/operator-lives.ts";
 import { EVERY_CASE } from "../../support/sample.ts";
+import { StaticPods, type Machine } from "../../support/static-pods.ts";
 import { Lab } from "../../testbed/on-nodes/lab.ts";
 import { kubectl } from "../../testbed/on-nodes/support.ts";
 
@@ -115,7 +116,7 @@ test("the operator alone cannot reach the members: it says so and restarts nobod
   await lab.call("converged", "demo", 3);
   const before = await podUIDs();
   const { length } = await lab.call("steps");
-  for (const node of NODES) await hide(node);
+  for (const node of NODES) await hideMembers(bed.name, node);
   try {
     const message = await says("Quorate", "Unknown/EtcdUnreachable");
     assert.match(message, /their etcd containers are ready and their peers are connected to them/);
@@ -124,14 +125,14 @@ test("the operator alone cannot reach the members: it says so and restarts nobod
     for (const type of ["Available", "Degraded"]) await says(type, "Unknown/EtcdUnreachable");
     assert.deepEqual(await lab.call("steps", length), []);
     assert.deepEqual(await podUIDs(), before);
-    for (const node of [1, 2]) await show(node);
+    for (const node of [1, 2]) await showMembers(bed.name, node);
     await says("Degraded", "Unknown/MemberUnreachable", 20);
     assert.deepEqual(await lab.call("steps", length), [], "nor is the one replaced that stays hidden");
     await says("Quorate", "True/Quorum");
     // Those that restart now may take their time.
     await lab.call("edit", "demo", { repair: { unhealthyAfter: null, memberLostAfter: "30m" } });
   } finally {
-    for (const node of NODES) await show(node).catch(() => undefined);
+    for (const node of NODES) await showMembers(bed.name, node).catch(() => undefined);
   }
   await lab.call("converged", "demo", 3);
   assert.ok(
@@ -158,18 +159,6 @@ test("a node freezes: told, and its member goes on where it was", async (t) => {
   const node = await nodeOfOne();
   await survives(t, reported("freeze", node), () => verb("thaw", node));
 });
-
-/** As the policy of a network plugin does it: packets of the operator's address to etcd's client port are dropped. */
-async function hide(node: number): Promise<void> {
-  const rules = `table inet hidden {
-    chain forward { type filter hook forward priority -10; ip saddr 10.77.0.1 tcp dport 2379 drop; }
-  }`;
-  await onNode(bedPaths(bed.name), node, ["nft", "-f", "-"], Buffer.from(rules));
-}
-
-async function show(node: number): Promise<void> {
-  await onNode(bedPaths(bed.name), node, ["nft", "delete", "table", "inet", "hidden"]);
-}
 
 /** For as long, by the status itself. */
 async function says(type: string, reported: string, forSeconds = 0): Promise<string> {
@@ -242,16 +231,23 @@ test("each node is drained in turn, also one with two members: they move one at 
   assert.deepEqual(await memberIDs(), before);
 });
 
-/** Nothing is left: neither nodes nor API server nor operator; then all of them are started. */
+/** Nothing is left: neither nodes nor API server nor operator. */
 async function totalOutage(): Promise<void> {
   for (const node of NODES) await verb("crash", node);
   await lab.call("stopOperator");
   const plane = ["kube-apiserver", "kube-scheduler", "kube-controller-manager"];
   await endOwned(bedPaths(bed.name).dir, ({ role }) => plane.includes(role));
+}
+
+/** All of that is started, but for what runs. */
+async function startAll(): Promise<void> {
   const again = await up({ name: bed.name, nodes: 3 });
   again.client.close();
   await lab.call("startOperator");
 }
+
+// Of these nodes, /var/lib itself is in memory, and what the kubelet has is not.
+const HOST_PATH = "/var/lib/kubelet/quorate";
 
 test("all nodes lose power at once, with API server and operator: what is on disks and in directories of nodes is back with every write; what was in memory is told to be gone", async (t) => {
   const memory = {
@@ -260,8 +256,7 @@ test("all nodes lose power at once, with API server and operator: what is on dis
     options: { quotaBackendBytes: "32Mi" },
   };
   await lab.call("create", "cache", memory);
-  // Of these nodes, /var/lib itself is in memory, and what the kubelet has is not.
-  const storage = { medium: "HostPath", size: "1Gi", hostPath: "/var/lib/kubelet/quorate" };
+  const storage = { medium: "HostPath", size: "1Gi", hostPath: HOST_PATH };
   await lab.call("create", "hosts", { replicas: 3, storage, repair: { memberLostAfter: "30m" } });
   await lab.call("converged", "cache", 3);
   await lab.call("converged", "hosts", 3);
@@ -273,6 +268,7 @@ test("all nodes lose power at once, with API server and operator: what is on dis
   const before = await Promise.all(durable.map(memberIDs));
   const began = Date.now();
   await totalOutage();
+  await startAll();
   await eventually(
     "it is told",
     async () => {
@@ -291,6 +287,36 @@ test("all nodes lose power at once, with API server and operator: what is on dis
     t.diagnostic(`${cluster} is whole after ${Date.now() - began} ms`);
   }
   assert.deepEqual(await Promise.all(durable.map(memberIDs)), before, "the same members");
+});
+
+test("no API server comes back: the members of a majority are started as static Pods on their nodes, and the operator goes on from there", async (t) => {
+  const before = await memberIDs("hosts");
+  const machines = (await podsOf("hosts")).map(({ metadata, spec }) => ({
+    member: metadata?.name ?? "",
+    node: Number(spec?.nodeName?.replace("node-", "")),
+  }));
+  await lab.call("put", "hosts", "static/before", "x");
+  await totalOutage();
+  const began = Date.now();
+  const [left, right] = machines.slice(0, 2) as [Machine, Machine];
+  for (const { node } of [left, right]) await verb("boot", node);
+  const pods = await StaticPods.start(bed.name, HOST_PATH, [left, right], machines);
+  await pods.serve(left, ["get", "static/before", "--print-value-only"], /^x$/m);
+  await pods.serve(right, ["put", "static/meanwhile", "y"], /^OK$/m);
+  t.diagnostic(`a majority serves ${Date.now() - began} ms after the machines were started`);
+  await pods.remove();
+  await startAll();
+  const isThere = (key: string) =>
+    lab.call("has", "hosts", key).then(
+      () => true,
+      () => false,
+    );
+  // What the status says at first is from before.
+  await eventually("its clients are served again", () => isThere("static/meanwhile"), PATIENCE);
+  assert.ok(await isThere("static/before"));
+  await lab.call("converged", "hosts", 3);
+  await lab.call("assertSound", "hosts", 3);
+  assert.deepEqual(await memberIDs("hosts"), before, "the same members");
 });
 
 interface Crash {
