@@ -112,12 +112,22 @@ function fingerprint({ serial }: Pick<Content, "serial">): string {
   return `f${serial}`;
 }
 
+/** What texts say, by text: processes of the model compare the same few certificates at every packet. */
+const contents = new Map<string, readonly Content[]>();
+const MOST_CONTENTS = 1_000;
+
 /** What a bundle holds, in its order. */
-export function certificatesIn(text: string): Content[] {
-  return text
-    .split(BEGIN)
-    .slice(1)
-    .map((part) => JSON.parse(part.split(END)[0] ?? "") as Content);
+export function certificatesIn(text: string): readonly Content[] {
+  let found = contents.get(text);
+  if (found === undefined) {
+    found = text
+      .split(BEGIN)
+      .slice(1)
+      .map((part) => JSON.parse(part.split(END)[0] ?? "") as Content);
+    if (contents.size >= MOST_CONTENTS) contents.clear();
+    contents.set(text, found);
+  }
+  return found;
 }
 
 function read({ text, where }: Pem): Content {
