@@ -53,12 +53,13 @@ export interface View {
   readonly nextOrdinal: number;
 }
 
-/** Observations never change, and one pass asks several times in a row. */
-let latest: View | undefined;
+/** Observations never change, and one pass asks several times, also while it looks at those that a plan foretells. */
+const views = new WeakMap<Observation, View>();
 
 export function viewOf(observation: Observation): View {
-  if (latest?.observation !== observation) latest = join(observation);
-  return latest;
+  let view = views.get(observation);
+  if (view === undefined) views.set(observation, (view = join(observation)));
+  return view;
 }
 
 function join(observation: Observation): View {

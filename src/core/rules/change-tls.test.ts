@@ -8,6 +8,7 @@ import { plan } from "../plan/plan.ts";
 import { predict } from "../plan/predict.ts";
 import { settle } from "../plan/settle.ts";
 import { closingWord } from "../template/effective.ts";
+import { targetOf } from "../template/target.ts";
 import { templateFor, templateHash } from "../template/template.ts";
 import { edit, healthy, NOW } from "../testing/cluster.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
@@ -322,4 +323,23 @@ describe("names of users that are read from what clients show", () => {
         assert.ok(holds.some((hold) => hold.code === code));
       }
   });
+});
+
+test("what each member runs is found out once, for clients and for peers", () => {
+  let reads = 0;
+  const members = OPEN.members.map((member) => ({
+    ...member,
+    workload: {
+      ...member.workload,
+      get startedFrom() {
+        reads++;
+        return '{"process":"another"}';
+      },
+    },
+  }));
+  const view = viewOf({ ...OPEN, members } as Observation);
+  targetOf(view);
+  reads = 0;
+  changeTLS(view);
+  assert.equal(reads, members.length);
 });

@@ -21,10 +21,17 @@ import { namesOf, type MemberView, type View } from "../view.ts";
 export const changeTLS: Rule = (view) => {
   if (!view.established || !view.hasQuorum) return [];
   const target = targetOf(view);
-  return target.template
-    ? [...clients(view, target, target.template), ...(cutOff(view, target) ?? peers(view))]
-    : [];
+  if (!target.template) return [];
+  // To find it out is to try what it may be: once for each member.
+  const known = new Map(view.staying.map((member) => [member, runningTLS(member)]));
+  const running = (member: MemberView) => known.get(member) ?? runningTLS(member);
+  return [
+    ...clients(view, target, target.template, running),
+    ...(cutOff(view, target) ?? peers(view, running)),
+  ];
 };
+
+type Running = (member: MemberView) => MemberTemplate["tls"];
 
 function cutOff({ observation }: View, { cutOff: foreign }: Target): readonly Outcome[] | undefined {
   if (!foreign) return undefined;
@@ -36,14 +43,15 @@ function cutOff({ observation }: View, { cutOff: foreign }: Target): readonly Ou
 /** One phase after the other: those that are in the first of them hold up the rest. */
 const PHASES: readonly PeerPhase[] = ["certificates", "https", "http", "plaintext"];
 
-function peers(view: View): readonly Outcome[] {
+function peers(view: View, running: Running): readonly Outcome[] {
   const { tls } = templateFor(view.spec, view.spec.version);
-  const phaseOf = (member: MemberView) => peerPhase(runningTLS(member), tls);
-  const phase = PHASES.find((one) => view.staying.some((member) => phaseOf(member) === one));
+  const phases = new Map(view.staying.map((member) => [member, peerPhase(running(member), tls)]));
+  const reached = new Set(phases.values());
+  const phase = PHASES.find((one) => reached.has(one));
   if (!phase) return [];
   if (phase === "certificates" && sourceState(tls, "peer", view.observation.platform.authorities) !== "ready")
     return [hold(HOLDS.nothing, "CertificatesAwaited", { plane: "peer" }, { unfinished: true })];
-  const members = namesOf(view.staying.filter((member) => phaseOf(member) === phase));
+  const members = namesOf(view.staying.filter((member) => phases.get(member) === phase));
   return [hold(HOLDS.nothing, "PeersChanging", { members, phase }, { unfinished: true })];
 }
 
@@ -51,13 +59,14 @@ function clients(
   view: View,
   { closing, locked, awaitsClient }: Target,
   template: MemberTemplate,
+  running: Running,
 ): readonly Outcome[] {
   const unfinished = { unfinished: true };
   if (awaitsClient) return [hold(HOLDS.nothing, "CertificatesAwaited", { plane: "client" }, unfinished)];
   if (locked) return [holdFor(HOLDS.nothing, whyLocked(locked), unfinished)];
   const wanted = waysOf(template.tls);
-  const lack = (member: MemberView) => wanted.filter((way) => !waysOf(runningTLS(member)).includes(way));
-  const exceed = (member: MemberView) => waysOf(runningTLS(member)).filter((way) => !wanted.includes(way));
+  const lack = (member: MemberView) => wanted.filter((way) => !waysOf(running(member)).includes(way));
+  const exceed = (member: MemberView) => waysOf(running(member)).filter((way) => !wanted.includes(way));
   const opening = view.staying.filter((member) => lack(member).length > 0);
   if (opening.length > 0)
     return [

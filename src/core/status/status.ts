@@ -83,7 +83,7 @@ export function statusOf(
     version: versionOf(view),
     replicas: etcd.list ? view.voters : voters.filter(({ record }) => record.run).length,
     readyReplicas: voters.filter(seemsHealthy).length,
-    updatedReplicas: voters.filter((member) => isUpdated(view, member)).length,
+    updatedReplicas: updatedOf(view, voters).length,
     ...(given.selector !== undefined && { selector: given.selector }),
     endpoints: voters
       .filter(({ fenced }) => !fenced)
@@ -154,7 +154,8 @@ function judgedOf(
       ? [condition(BACKED_UP, backups, findCondition(previous?.conditions, BACKED_UP), seenAt)]
       : []),
   ];
-  const allUpdated = votersOf(view).every((member) => isUpdated(view, member));
+  const voters = votersOf(view);
+  const allUpdated = updatedOf(view, voters).length === voters.length;
   return {
     phase: phaseOf(view, decision, verdicts, work, allUpdated),
     message: findCondition(conditions, "Ready")?.message,
@@ -175,9 +176,11 @@ function votersOf(view: View): MemberView[] {
     : view.staying.filter(({ record }) => record.role === "Voter" && record.joined);
 }
 
-function isUpdated(view: View, member: MemberView): boolean {
+function updatedOf(view: View, voters: readonly MemberView[]): MemberView[] {
   const wanted = effective(view, templateFor(view.spec, view.spec.version));
-  return member.upToDate && member.record.run && sameTemplate(member.record.template, wanted);
+  return voters.filter(
+    ({ upToDate, record }) => upToDate && record.run && sameTemplate(record.template, wanted),
+  );
 }
 
 function versionOf(view: View): NonNullable<EtcdClusterStatus["version"]> {

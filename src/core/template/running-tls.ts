@@ -20,8 +20,9 @@ export function runningTLS({ record, workload, upToDate, answer }: Running): TLS
   const process = upToDate || startedFrom === undefined ? undefined : readStart(startedFrom)?.process;
   if (process === undefined) return template.tls;
   // Another version may be rolled out together with it.
-  const versions = [template.version, ...(answer.reachable ? [answer.version] : [])];
-  const isFrom = (tls: TLS) => versions.some((version) => processWith(record, { tls, version }) === process);
+  const versions = new Set([template.version, ...(answer.reachable ? [answer.version] : [])]);
+  const isFrom = (tls: TLS) =>
+    [...versions].some((version) => processWith(record, { tls, version }) === process);
   return [template.tls, ...earlier(template.tls)].find(isFrom) ?? template.tls;
 }
 

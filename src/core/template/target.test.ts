@@ -177,3 +177,10 @@ test("a minor that is passed through snapshots at least as often as the spec ask
   };
   assert.deepEqual([count(), count(100), count(50_000)], [500, 100, 500]);
 });
+
+test("it is found once for all rules that ask for it, also after a plan looked at what is not so yet", () => {
+  const observation = edit(healthy({ replicas: 3 }), { version: "3.7.3" });
+  const target = targetOf(viewOf(observation));
+  plan(observation);
+  assert.equal(targetOf(viewOf(observation)), target);
+});

@@ -31,7 +31,16 @@ export interface Target {
   readonly awaitsClient?: Effective["awaitsClient"];
 }
 
+/** Views never change, and most rules ask for it. */
+const targets = new WeakMap<View, Target>();
+
 export function targetOf(view: View): Target {
+  let target = targets.get(view);
+  if (target === undefined) targets.set(view, (target = findTarget(view)));
+  return target;
+}
+
+function findTarget(view: View): Target {
   const { etcd, cluster, platform } = view.observation;
   const step = versionStep(
     {
