@@ -1,4 +1,5 @@
 /** The kinds of runs that can be guided: of the rules alone, and of the operator on a modelled Kubernetes. */
+import { dataMove } from "../operator/data-schedule.ts";
 import { rareMemberFaults, type Move, type Schedule } from "../operator/deeds.ts";
 import { anyDenialMoves, anySurroundings } from "../operator/denial-schedule.ts";
 import { play } from "../operator/random-run.ts";
@@ -23,6 +24,7 @@ const draws: Draws<Move, EffectFault> = {
   move: (random) => {
     const [denial] = random.chance(0.15) ? anyDenialMoves(random) : [];
     if (denial) return denial;
+    if (random.chance(0.06)) return dataMove(random);
     if (!random.chance(0.04)) return moveOf(random);
     const pick = random.between(0, 999);
     return { do: "member", fault: random.pick(rareMemberFaults), pick, waitMs: random.pick(WAITS) };

@@ -1,7 +1,7 @@
 /**
  * Snapshots, restores in place and recoveries among the moves of a schedule, each under faults of the store and of
- * operators that are killed meanwhile. Drawn only where they are asked for (`--deny data`), so that all other seeds stay
- * what they are.
+ * operators that are killed meanwhile. Drawn where they are asked for (`--deny data`), by a share of the newer seeds and
+ * by guided runs.
  */
 import type { SeededRandom } from "../engine/random.ts";
 import { snapshotFaults, fetchFaults, type DataDeed, type Deed, type Move, type Schedule } from "./deeds.ts";
@@ -10,7 +10,11 @@ const WAITS = [20, 500, 2_000, 10_000, 40_000] as const;
 /** What the members hold is read and told, and a plan is approved. */
 const PLAN_WAITS = [10_000, 40_000, 90_000, 400_000] as const;
 
-/** In every schedule that asks for it. */
+/** One of them, for schedules that are made in another way. */
+export function dataMove(random: SeededRandom): Move {
+  return random.pick(group(random));
+}
+
 export function backed(schedule: Schedule, random: SeededRandom): Schedule {
   const moves: Move[] = [...schedule.moves];
   for (let count = random.between(1, 3); count > 0; count--)

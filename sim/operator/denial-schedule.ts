@@ -24,7 +24,7 @@ export const denials = {
   "late files": true,
   "kubelet cut": true,
   emptied: true,
-  /** Snapshots, restores in place and recoveries: see data-schedule.ts. */
+  /** Snapshots, restores in place and recoveries, which schedule.ts draws by itself: see data-schedule.ts. */
   data: false,
 } satisfies Record<string, boolean>;
 

@@ -25,8 +25,9 @@ test("a schedule is a function of its seed, and so is its run", async () => {
   assert.deepEqual(first.trace, second.trace);
 });
 
-test("snapshots, restores and recoveries are drawn only where they are asked for, and change no other draw", () => {
-  const isOfData = ({ do: what }: Move) => ["snapshot", "drop-snapshot", "restore", "approve"].includes(what);
+const isOfData = ({ do: what }: Move) => ["snapshot", "drop-snapshot", "restore", "approve"].includes(what);
+
+test("snapshots, restores and recoveries are drawn where they are asked for, and change no other draw", () => {
   for (let seed = 1; seed <= 50; seed++) {
     assert.ok(!scheduleOf(seed).moves.some(isOfData), `seed ${seed}`);
     assert.ok(scheduleOf(seed, ["data"]).moves.some(isOfData), `seed ${seed}`);
@@ -38,6 +39,12 @@ test("snapshots, restores and recoveries are drawn only where they are asked for
     for (const move of moves) if (JSON.stringify(move) === JSON.stringify(plain[kept])) kept++;
     assert.equal(kept, plain.length, `seed ${seed}`);
   }
+});
+
+test("a share of the newer seeds has snapshots, restores and recoveries as well", () => {
+  const seeds = Array.from({ length: 200 }, (_, index) => 2_001 + index);
+  const share = seeds.filter((seed) => scheduleOf(seed).moves.some(isOfData)).length / seeds.length;
+  assert.ok(share > 0.15 && share < 0.35, `${share}`);
 });
 
 test("what was found once is not found again", async () => {

@@ -28,9 +28,12 @@ const JUMPS = [-2 * HOUR, -10 * MINUTE, -30_000, 30_000, 10 * MINUTE, 2 * HOUR] 
 const LEAPS = [-30_000, 30_000, 10 * MINUTE, 2 * HOUR, 40 * DAY, 80 * DAY] as const;
 export const LASTING = [500, 3_000, 12_000, 30_000, 90_000] as const;
 
+/** Seeds up to here were run before schedules had snapshots, restores and recoveries, and stay what they were. */
+const LAST_WITHOUT_DATA = 2_000;
+
 /**
- * The schedule of a seed; in some people fence members, ask for operations, or change TLS and auth, and most are denied
- * something on top, of the kinds named where some are.
+ * The schedule of a seed; in some people fence members, ask for operations, change TLS and auth, or save and restore data,
+ * and most are denied something on top, of the kinds named where some are.
  */
 export function scheduleOf(seed: number, denials?: readonly string[]): Schedule {
   const fences = fenced(plainScheduleOf(seed), new SeededRandom(seed ^ 0xfe4ce));
@@ -38,7 +41,12 @@ export function scheduleOf(seed: number, denials?: readonly string[]): Schedule 
   const schedule = secured(operations, new SeededRandom(seed ^ 0x5ec2e));
   const random = new SeededRandom(seed ^ 0xde41ed);
   const all = denials || random.chance(0.6) ? denied(schedule, random, denials) : schedule;
-  return denials?.includes("data") ? backed(all, new SeededRandom(seed ^ 0xbac09)) : all;
+  return isBacked(seed, denials) ? backed(all, new SeededRandom(seed ^ 0xbac09)) : all;
+}
+
+function isBacked(seed: number, denials: readonly string[] | undefined): boolean {
+  if (denials) return denials.includes("data");
+  return seed > LAST_WITHOUT_DATA && new SeededRandom(seed ^ 0xda7a5).chance(0.25);
 }
 
 function fenced(schedule: Schedule, random: SeededRandom): Schedule {
