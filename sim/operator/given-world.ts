@@ -45,19 +45,41 @@ export async function issued(pki: ModelPki, name: string, by: CaOfUser): Promise
   return { "tls.crt": certificate, "tls.key": key, "ca.crt": by.certificate };
 }
 
-const ISSUERS = new WeakMap<OperatorSimulation, { readonly pki: ModelPki; readonly cas: CaOfUser[] }>();
+interface Issuer {
+  readonly pki: ModelPki;
+  readonly cas: CaOfUser[];
+  /** Of which CAs there were certificates, the last at last. */
+  readonly given: number[];
+}
+
+const ISSUERS = new WeakMap<OperatorSimulation, Issuer>();
 
 /** All of them, from the user's CA of this number; changes of them are seen at once. */
 export async function give(sim: OperatorSimulation, number: number): Promise<void> {
   let issuer = ISSUERS.get(sim);
   if (!issuer) {
-    issuer = { pki: new ModelPki(sim.env.clock, { last: 1_000_000 }), cas: [] };
+    issuer = { pki: new ModelPki(sim.env.clock, { last: 1_000_000 }), cas: [], given: [] };
     ISSUERS.set(sim, issuer);
   }
-  const { pki, cas } = issuer;
+  const { pki, cas, given } = issuer;
+  given.push(number);
   const ca = (cas[number] ??= await pki.issueCa({ commonName: `Company ${number}`, lifeMs: 1000 * DAY }));
   for (const name of Object.keys(NAMES))
     put(sim, name, await issued(pki, name, ca), { [LABELS.cluster]: NAME });
+}
+
+/**
+ * Where the status says that the last CA that was given is a third one, which ends no rotation to a second, the user does
+ * what it says and puts back the one before.
+ */
+export async function putBackCa(sim: OperatorSimulation): Promise<boolean> {
+  const tlsReady = findCondition(sim.cluster?.status?.conditions, "TLSReady");
+  const given = ISSUERS.get(sim)?.given ?? [];
+  const before = given.findLast((number) => number !== given.at(-1));
+  if (tlsReady?.reason !== "CAChanged" || before === undefined) return false;
+  await give(sim, before);
+  sim.tell(`CA ${before} is put back`);
+  return true;
 }
 
 /** cert-manager and its issuers, from now on; another CA of one is put into the map. */

@@ -9,6 +9,7 @@ import { run, type Wait } from "../driver/run.ts";
 import { endStateOf, oldLeaves, reportedBy, staysQuiet, untrue, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";
 import type { Schedule } from "./deeds.ts";
+import { putBackCa } from "./given-world.ts";
 import { scheduleOf } from "./schedule.ts";
 import { unfinishedSnapshots, wrongSnapshots } from "./snapshot-truth.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -78,8 +79,10 @@ async function* life(
     sim.edit({ replicas: Math.max(1, replicas ?? 1), paused: false });
     sim.tell("wake");
   }
-  if (!(await sim.comesToRest(BOUND_MS)) && !needsAnnouncement(sim))
-    throw new Violation("convergence", sim.whyNot());
+  if (!(await sim.comesToRest(BOUND_MS)) && !needsAnnouncement(sim)) {
+    if (!(await putBackCa(sim))) throw new Violation("convergence", sim.whyNot());
+    yield { settle: BOUND_MS };
+  }
   if (isCorrupt(sim)) {
     // Found at the latest by the hourly comparison.
     yield { pass: 2 * 3_600_000 };
