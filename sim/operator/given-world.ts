@@ -6,7 +6,7 @@ import { findCondition } from "../../src/core/status/condition.ts";
 import type { Sans } from "../../src/seams/pki.ts";
 import { ModelPki } from "../machine/model-pki.ts";
 import { ModelCertManager } from "../models/kube/cert-manager.ts";
-import { LABELS } from "../../src/operator/names.ts";
+import { CLIENTS, LABELS } from "../../src/operator/names.ts";
 import { NAME, NAMESPACE } from "./environment.ts";
 import { OperatorSimulation } from "./simulation.ts";
 
@@ -36,11 +36,16 @@ export const NAMES: Readonly<Record<string, readonly string[]>> = {
 
 export type CaOfUser = Awaited<ReturnType<ModelPki["issueCa"]>>;
 
-/** Files of a Secret with a certificate of this name. */
-export async function issued(pki: ModelPki, name: string, by: CaOfUser): Promise<Record<string, string>> {
+/** Files of a Secret of this name, with a certificate of the same name unless another one is given. */
+export async function issued(
+  pki: ModelPki,
+  name: string,
+  by: CaOfUser,
+  commonName = name,
+): Promise<Record<string, string>> {
   const sans: Sans = { dns: NAMES[name] ?? [], ips: [] };
   const usages = ["serverAuth", "clientAuth"] as const;
-  const leaf = { commonName: name, sans, usages, lifeMs: 90 * DAY };
+  const leaf = { commonName, sans, usages, lifeMs: 90 * DAY };
   const { certificate, key } = await pki.issueLeaf({ ca: by, leaf });
   return { "tls.crt": certificate, "tls.key": key, "ca.crt": by.certificate };
 }
@@ -69,16 +74,20 @@ export async function give(sim: OperatorSimulation, number: number): Promise<voi
 }
 
 /**
- * Where the status says that the last CA that was given is a third one, which ends no rotation to a second, the user does
- * what it says and puts back the one before.
+ * The user does what the status says of what was given: puts back the CA before a third one, which ends no rotation to a
+ * second, or takes the name that the operator has had since before auth was enabled.
  */
-export async function putBackCa(sim: OperatorSimulation): Promise<boolean> {
-  const tlsReady = findCondition(sim.cluster?.status?.conditions, "TLSReady");
-  const given = ISSUERS.get(sim)?.given ?? [];
-  const before = given.findLast((number) => number !== given.at(-1));
-  if (tlsReady?.reason !== "CAChanged" || before === undefined) return false;
-  await give(sim, before);
-  sim.tell(`CA ${before} is put back`);
+export async function heedTLS(sim: OperatorSimulation): Promise<boolean> {
+  const { reason } = findCondition(sim.cluster?.status?.conditions, "TLSReady") ?? {};
+  const { pki, cas, given } = ISSUERS.get(sim) ?? {};
+  const last = given?.at(-1);
+  if (!pki || !cas || last === undefined) return false;
+  const before = given?.findLast((number) => number !== last);
+  if (reason === "CAChanged" && before !== undefined) await give(sim, before);
+  else if (reason === "CertificateInvalid" && cas[last])
+    put(sim, "op", await issued(pki, "op", cas[last], CLIENTS.operator), { [LABELS.cluster]: NAME });
+  else return false;
+  sim.tell(`the user heeds ${reason}`);
   return true;
 }
 

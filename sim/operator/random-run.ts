@@ -9,7 +9,7 @@ import { run, type Wait } from "../driver/run.ts";
 import { endStateOf, oldLeaves, reportedBy, staysQuiet, untrue, wrongWith } from "./judge.ts";
 import { Moves } from "./moves.ts";
 import type { Schedule } from "./deeds.ts";
-import { putBackCa } from "./given-world.ts";
+import { heedTLS } from "./given-world.ts";
 import { scheduleOf } from "./schedule.ts";
 import { unfinishedSnapshots, wrongSnapshots } from "./snapshot-truth.ts";
 import { OperatorSimulation } from "./simulation.ts";
@@ -79,10 +79,7 @@ async function* life(
     sim.edit({ replicas: Math.max(1, replicas ?? 1), paused: false });
     sim.tell("wake");
   }
-  if (!(await sim.comesToRest(BOUND_MS)) && !needsAnnouncement(sim)) {
-    if (!(await putBackCa(sim))) throw new Violation("convergence", sim.whyNot());
-    yield { settle: BOUND_MS };
-  }
+  if (!(await heededRest(sim)) && !needsAnnouncement(sim)) throw new Violation("convergence", sim.whyNot());
   if (isCorrupt(sim)) {
     // Found at the latest by the hourly comparison.
     yield { pass: 2 * 3_600_000 };
@@ -97,9 +94,15 @@ async function* life(
     throw new Violation("I8", "what was so at first is refused");
   if (version !== undefined) sim.edit({ version });
   sim.tell("the bad edits are taken back");
-  yield { settle: BOUND_MS };
+  if (!(await heededRest(sim))) throw new Violation("convergence", sim.whyNot());
   if (!sim.converged) throw new Violation("I8", sim.whyNot());
   await judge(sim);
+}
+
+/** What a user gave may be what keeps it from coming to rest: the status says so, and the user does what it says. */
+async function heededRest(sim: OperatorSimulation): Promise<boolean> {
+  if (await sim.comesToRest(BOUND_MS)) return true;
+  return (await heedTLS(sim)) && (await sim.comesToRest(BOUND_MS));
 }
 
 /** The first members of all cannot start with an image that is not there: the wait is told, and a person ends it. */
