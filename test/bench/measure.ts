@@ -2,6 +2,7 @@
  * Medians of a few runs, each with a reference beside it from the same minute of the same machine: the ratio
  * says more than the figure, since machines and their load differ.
  */
+import { appendFileSync } from "node:fs";
 import os from "node:os";
 
 export const RUNS = 5;
@@ -26,6 +27,20 @@ export async function measure({ what, unit, goal, run, reference }: Measure): Pr
   const verdict = median(own) <= goal ? "within" : "OVER";
   console.log(`  ${what}: ${show(own, unit)}; ${verdict} the goal of ${goal} ${unit}`);
   console.log(`    ${ratio} times the reference, ${reference.what}: ${show(other, unit)}`);
+  record({ what, unit, own: median(own), reference: median(other) });
+}
+
+/** What `npm run bench -- --against` compares: one line of JSON in the file that QUORATE_BENCH_RECORD names. */
+export interface Measured {
+  readonly what: string;
+  readonly unit: string;
+  readonly own: number;
+  readonly reference: number;
+}
+
+function record(measured: Measured): void {
+  const file = process.env["QUORATE_BENCH_RECORD"];
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify(measured)}\n`);
 }
 
 /** Figures of a machine with other work are no figures: say so. */
