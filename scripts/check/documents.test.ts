@@ -30,6 +30,19 @@ test("a command that package.json does not have is found", async () => {
   assert.match(await found("`npm run chekc`"), /npm run chekc: package\.json has no such script/);
 });
 
+test("a source or a folder that is not there any more is found, also under a part of its path", async () => {
+  const recipe = "1. `test/heal.test.ts`, `heal.test.ts`, its folder `test/bench/`, and `test/<name>.ts`";
+  assert.equal(await found(recipe, "CONTRIBUTING.md"), "");
+  assert.equal(await found("`/etc/etcd/` has `config.yaml` and `credentials.json`", "docs/c.md"), "");
+  assert.match(
+    await found("1. a rule\n2. `test/gone.test.ts`", "CONTRIBUTING.md"),
+    /^CONTRIBUTING\.md:2: test\/gone\.test\.ts is not there$/,
+  );
+  assert.match(await found("`gone.ts`"), /gone\.ts is not there/);
+  assert.match(await found("`test/crash/`"), /test\/crash\/ is not there/);
+  assert.equal(await found("`test/gone.test.ts`", "CHANGELOG.md"), "");
+});
+
 test("a cluster in an example is validated; parts of one are not", async () => {
   const cluster = (version: string) =>
     `\`\`\`yaml\napiVersion: etcd.quorate.dev/v1alpha1\nkind: EtcdCluster\nmetadata: {name: a}\nspec: {version: ${version}}\n\`\`\`\n`;

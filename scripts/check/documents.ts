@@ -1,6 +1,6 @@
 /**
- * What pages claim about the tree: links lead somewhere, commands exist, clusters in examples are valid, and each
- * reason that the README gives to use Quorate names the test or benchmark that measures it.
+ * What pages claim about the tree: links lead somewhere, commands, files and folders exist, clusters in examples are
+ * valid, and each reason that the README gives to use Quorate names the test or benchmark that measures it.
  */
 import { dirname, join } from "node:path/posix";
 import { parseClusterYaml } from "../../src/api/yaml.ts";
@@ -19,6 +19,7 @@ export const documents: Check = {
       .flatMap((path) => [
         ...brokenLinks(repo, path),
         ...unknownCommands(repo, path),
+        ...missingSources(repo, path),
         ...invalidClusters(repo, path),
         ...(path === "README.md" ? unmeasured(repo, path) : []),
       ]),
@@ -59,6 +60,23 @@ function unknownCommands(repo: Repo, path: string): string[] {
     if (command !== undefined && !NPM_COMMANDS.has(command) && path === "README.md")
       return [finding(path, line, `npm ${command}: npm has no such command`)];
     return [];
+  });
+}
+
+/**
+ * Sources as pages name them: `src/core/rule.ts`, or without what a sentence before has said, `metrics.ts`; and folders
+ * of the tree, `src/cli/local/`. Released changes name what was there then.
+ */
+function missingSources(repo: Repo, path: string): string[] {
+  if (path === "CHANGELOG.md") return [];
+  const top = new Set(repo.files.flatMap((file) => (file.includes("/") ? [file.split("/")[0] ?? ""] : [])));
+  const named = matches(repo.text(path), /`(?<name>[\w./-]+(?:\.\w+|\/))`/g);
+  return named.flatMap(({ line, groups: { name = "" } }) => {
+    const isOurs = name.endsWith(".ts") || (name.includes("/") && top.has(name.split("/")[0] ?? ""));
+    const isThere = name.endsWith("/")
+      ? repo.files.some((file) => file.startsWith(name))
+      : repo.files.some((file) => file === name || file.endsWith(`/${name}`) || file.startsWith(`${name}/`));
+    return !isOurs || isThere ? [] : [finding(path, line, `${name} is not there`)];
   });
 }
 
