@@ -22,7 +22,7 @@ interface Failure {
 
 /** One process of the test runner, when it has ended. */
 interface Ended {
-  readonly time?: FileTime;
+  readonly times: readonly FileTime[];
   readonly counts: Counts;
   readonly failures: readonly Failure[];
 }
@@ -35,6 +35,7 @@ class ProcessCounts {
   readonly #files: readonly string[];
   readonly #ended: (ended: Ended) => void;
   readonly #failures: Failure[] = [];
+  readonly #times: FileTime[] = [];
   #file: { name: string; tests: number; failed: number; ms: number } | undefined;
 
   constructor(
@@ -87,7 +88,7 @@ class ProcessCounts {
       this.#failures.push({ file, text: `${name}: ${failed} failed` });
     if (failed > 0 && output.trim() !== "") voice.say(`  what ${name} printed:\n${indent(output.trimEnd())}`);
     this.#ended({
-      ...(file !== undefined && { time: { file, ms } }),
+      times: this.#times,
       counts: { ...counts, tests: counts.tests + faults.length, failed, cancelled: 0 },
       failures: this.#failures,
     });
@@ -98,6 +99,7 @@ class ProcessCounts {
     const { name, tests, failed, ms } = this.#file;
     const count = failed > 0 ? `${failed} of ${tests} failed` : `${tests}`;
     this.#reported.voice.say(`  ${failed > 0 ? "✖" : "✔"} ${name} (${count}, ${seconds(ms)})`);
+    this.#times.push({ file: name, ms });
     this.#file = undefined;
   }
 }
@@ -125,14 +127,15 @@ export class StageCounts {
 
   /** These files failed, and passed when they were run again alone. */
   passedAgain(files: ReadonlySet<string>): void {
-    for (const [index, { counts, failures }] of this.#ended.entries()) {
+    for (const [index, ended] of this.#ended.entries()) {
+      const { counts, failures } = ended;
       const left = failures.filter(({ file }) => file === undefined || !files.has(file));
       if (left.length === failures.length) continue;
       for (const { file = "", text } of failures) if (files.has(file)) this.#flaky.push({ file, text });
       // Counted as passed only when nothing of its process is left that failed: counts do not tell files apart.
       const failed = left.length === 0 ? 0 : counts.failed;
       const passed = counts.passed + counts.failed - failed;
-      this.#ended[index] = { ...this.#ended[index], counts: { ...counts, passed, failed }, failures: left };
+      this.#ended[index] = { ...ended, counts: { ...counts, passed, failed }, failures: left };
     }
   }
 
@@ -149,7 +152,7 @@ export class StageCounts {
       ms,
       failures: this.#ended.flatMap(({ failures }) => failures.map(({ text }) => text)),
       flaky: this.#flaky,
-      files: this.#ended.flatMap(({ time }) => time ?? []),
+      files: this.#ended.flatMap(({ times }) => times),
     };
   }
 }

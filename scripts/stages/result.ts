@@ -26,7 +26,7 @@ export interface StageResult {
   readonly failures: readonly string[];
   /** Failed, and passed when their file was run again alone: no failure, but a bug to mend. */
   readonly flaky: readonly FlakyFile[];
-  /** How long each file took, where each has a process of its own. */
+  /** How long each file took: its tests, and where it has a process of its own also what they started. */
   readonly files?: readonly FileTime[];
   /** Why the stage did not run, and what to do about it. */
   readonly couldNotRun?: string;

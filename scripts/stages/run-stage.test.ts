@@ -62,6 +62,7 @@ for (const processes of ["apart", "together"] as const) {
     assert.deepEqual([result?.tests, result?.passed, result?.failed], [2, 2, 0]);
     assert.deepEqual(result?.failures, []);
     assert.deepEqual(names(result), ["1.test.mjs"]);
+    assert.equal(result?.files?.length, 2, "each has its time");
     assert.match(result?.flaky[0]?.text ?? "", /the first time/);
   });
 
