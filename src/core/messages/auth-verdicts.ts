@@ -27,6 +27,25 @@ export const AUTH_VERDICTS = {
     say: ({ cluster }: { cluster: string }) => `the cluster ${cluster} is being deleted`,
     example: { cluster: "demo" },
   }),
+  NotUnderstood: row("Invalid", {
+    say: ({ errors }: { errors: string }) =>
+      `this release does not understand it (${errors}); upgrade the operator, or correct it`,
+    example: { errors: "spec.roles: too many" },
+  }),
+  NotUnderstoodNorDeleted: row("Invalid", {
+    say: ({ errors, kind, name, finalizer }: OfObject & { errors: string; finalizer: string }) =>
+      `this release does not understand it (${errors}); it may still be in etcd: delete the ${kind} ${JSON.stringify(name)} there, then remove the finalizer ${finalizer}`,
+    example: { ...OBJECT, errors: "spec.roles: too many", finalizer: "etcd.quorate.dev/auth" },
+  }),
+  ClusterInvalid: row("ClusterInvalid", {
+    say: ({ cluster, why }: { cluster: string; why: string }) => `EtcdCluster ${cluster} is invalid (${why})`,
+    example: { cluster: "demo", why: "spec.version: 3.4.0 is not supported" },
+  }),
+  ClusterNotFound: row("ClusterNotFound", {
+    say: ({ cluster, namespace }: { cluster: string; namespace: string }) =>
+      `EtcdCluster ${cluster} does not exist in namespace ${namespace}; it is applied once the cluster exists and has spec.auth.enabled`,
+    example: { cluster: "demo", namespace: "default" },
+  }),
   AuthIsOff: row("AuthDisabled", {
     say: ({ cluster }: { cluster: string }) =>
       `EtcdCluster ${cluster} does not have spec.auth.enabled: set it to apply users and roles`,

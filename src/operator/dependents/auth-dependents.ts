@@ -7,6 +7,7 @@ import type { EtcdRole } from "../../api/etcd-role.ts";
 import type { EtcdUser } from "../../api/etcd-user.ts";
 import { effectiveName } from "../../api/auth-object.ts";
 import { authStatus, textOf, type AuthVerdict } from "../../core/auth/report.ts";
+import { authVerdict } from "../../core/messages/auth-verdicts.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { keyOf, refOf } from "../../kube/resources.ts";
 import type { Clock } from "../../seams/clock.ts";
@@ -25,29 +26,20 @@ export function authVerdictOn(object: AuthObject, cluster: NamedCluster): AuthVe
   const { cluster: name } = object.spec;
   const read = object.kind === "EtcdRole" ? readRole(object) : readUser(object);
   if (!read.ok) {
-    const isDeleted = object.metadata.deletionTimestamp !== undefined;
-    const what = `${object.kind === "EtcdRole" ? "role" : "user"} ${JSON.stringify(effectiveName(object))}`;
-    const next = isDeleted
-      ? `; it may still be in etcd: delete the ${what} there, then remove the finalizer ${AUTH_FINALIZER}`
-      : "; upgrade the operator, or correct it";
+    const errors = textOfErrors(read.errors);
+    if (object.metadata.deletionTimestamp === undefined)
+      return { is: "Stalled", ...authVerdict("NotUnderstood", { errors }) };
+    const of = { kind: object.kind === "EtcdRole" ? "role" : "user", name: effectiveName(object) } as const;
     return {
       is: "Stalled",
-      reason: "Invalid",
-      message: `this release does not understand it (${textOfErrors(read.errors)})${next}`,
+      ...authVerdict("NotUnderstoodNorDeleted", { ...of, errors, finalizer: AUTH_FINALIZER }),
     };
   }
   if (cluster.is === "present") return undefined;
   if (cluster.is === "invalid")
-    return {
-      is: "Stalled",
-      reason: "ClusterInvalid",
-      message: `EtcdCluster ${name} is invalid (${cluster.why})`,
-    };
-  return {
-    is: "Stalled",
-    reason: "ClusterNotFound",
-    message: `EtcdCluster ${name} does not exist in namespace ${object.metadata.namespace}; it is applied once the cluster exists and has spec.auth.enabled`,
-  };
+    return { is: "Stalled", ...authVerdict("ClusterInvalid", { cluster: name, why: cluster.why }) };
+  const { namespace = "" } = object.metadata;
+  return { is: "Stalled", ...authVerdict("ClusterNotFound", { cluster: name, namespace }) };
 }
 
 export async function reportAuthObject(

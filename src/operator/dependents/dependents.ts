@@ -4,6 +4,7 @@
  * of each, never only in the log. What a cluster can act on is the business of its worker.
  */
 import type { EtcdOperation } from "../../api/etcd-operation.ts";
+import { operationReport } from "../../core/messages/operation-reports.ts";
 import { operationFacts } from "../../core/operations/task.ts";
 import {
   FINAL,
@@ -132,45 +133,29 @@ export function verdictOn(
   cluster: NamedCluster,
   ageMs: number,
 ): OperationVerdict | undefined {
-  const { name, namespace } = { name: operation.spec.cluster, namespace: operation.metadata.namespace };
+  const { cluster: name } = operation.spec;
+  const { namespace = "", creationTimestamp = "" } = operation.metadata;
+  const of = { cluster: name, namespace };
   const uid = cluster.is === "absent" ? undefined : cluster.uid;
   const hasStarted = operation.status?.startedAt !== undefined;
   if (!isOpenTo(uid, operation)) {
     // The garbage collector deletes it with its cluster; should somebody keep it from that, it ends here.
     const lost = boundTo(operation) === undefined;
-    return {
-      phase: hasStarted ? "Failed" : "Rejected",
-      reason: "ClusterDeleted",
-      message: lost
-        ? `the owner reference to EtcdCluster ${name} was removed, so the cluster that it started on is unknown; create another operation`
-        : `the EtcdCluster ${name} that it was created for was deleted`,
-    };
+    const phase = hasStarted ? "Failed" : "Rejected";
+    return { phase, ...operationReport(lost ? "ClusterForgotten" : "ClusterGone", of) };
   }
   const read = readOperation(operation);
   if (!read.ok)
-    return {
-      phase: "Rejected",
-      reason: "UnknownOperation",
-      message: `this release does not understand the operation (${textOfErrors(read.errors)}); upgrade the operator, or create another operation`,
-    };
+    return { phase: "Rejected", ...operationReport("NotUnderstood", { errors: textOfErrors(read.errors) }) };
   if (cluster.is === "present") return undefined;
   if (cluster.is === "invalid")
     return {
       phase: hasStarted ? "Running" : "Pending",
-      reason: "ClusterInvalid",
-      message: `EtcdCluster ${name} is invalid (${cluster.why}); the operation continues once it is corrected`,
+      ...operationReport("ClusterInvalid", { cluster: name, why: cluster.why }),
     };
   if (ageMs < AWAIT_CLUSTER_MS) {
-    const until = timestamp(Date.parse(operation.metadata.creationTimestamp ?? "") + AWAIT_CLUSTER_MS);
-    return {
-      phase: "Pending",
-      reason: "ClusterNotFound",
-      message: `EtcdCluster ${name} does not exist in namespace ${namespace}; the operation runs if it is created by ${until}, and is rejected otherwise`,
-    };
+    const until = timestamp(Date.parse(creationTimestamp) + AWAIT_CLUSTER_MS);
+    return { phase: "Pending", ...operationReport("ClusterAwaited", { ...of, until }) };
   }
-  return {
-    phase: "Rejected",
-    reason: "ClusterNotFound",
-    message: `EtcdCluster ${name} does not exist in namespace ${namespace}; create the operation again once it does`,
-  };
+  return { phase: "Rejected", ...operationReport("ClusterNotFound", of) };
 }
