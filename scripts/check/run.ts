@@ -18,6 +18,7 @@ import { keptReasons } from "./reasons.ts";
 import { ruleTests } from "./rule-tests.ts";
 import { seams } from "./seams.ts";
 import { deadCode, format, lint, types } from "./tools.ts";
+import { sentences } from "./sentences.ts";
 import { words } from "./words.ts";
 import { workflows } from "./workflows.ts";
 
@@ -37,6 +38,7 @@ export const checks: readonly Check[] = [
   cleanText,
   labels,
   words,
+  sentences,
   documents,
   commits,
   lock,

@@ -6,7 +6,8 @@ import type { PlanStep } from "../api/etcd-cluster-status.ts";
 import type { Decision } from "../core/action.ts";
 import type { Observation } from "../core/observation.ts";
 import { sameHolds } from "../core/steps/outcome.ts";
-import { describeStep, plan } from "../core/plan/plan.ts";
+import { describeStep } from "../core/messages/step-names.ts";
+import { plan } from "../core/plan/plan.ts";
 import { stepName } from "./transcript.ts";
 
 const STAYS_FOR_MS = 2_000;

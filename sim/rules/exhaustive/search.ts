@@ -6,7 +6,7 @@
  */
 import { decide } from "../../../src/core/decide.ts";
 import type { Decision } from "../../../src/core/action.ts";
-import { describeStep } from "../../../src/core/plan/plan.ts";
+import { describeStep } from "../../../src/core/messages/step-names.ts";
 import { systemClock } from "../../../src/seams/clock.ts";
 import { effect } from "./effects.ts";
 import type { Family } from "./families.ts";

@@ -11,7 +11,15 @@ import type {
   LeftVolume,
   ReleasedVolume,
 } from "../facts/adoption-facts.ts";
-import type { AdoptionProblem, NotBound } from "../messages/adoption.ts";
+import {
+  ALL_VOLUMES,
+  NO_VOLUMES,
+  sayIDs,
+  sayReleased,
+  sayVolume,
+  type AdoptionProblem,
+  type NotBound,
+} from "../messages/adoption.ts";
 import type { DirectoryMember, MemberDirectory } from "../observation.ts";
 import { quorum } from "../quorum.ts";
 import { isSamePeer, isSecure } from "../config/flags.ts";
@@ -67,7 +75,7 @@ interface Held {
 export function adoptionOf(view: View, adopt: Adopt): Adoption {
   const facts = view.observation.platform.adoption;
   if (!facts || facts.refused !== undefined)
-    return refused({ kind: "unreadable", why: facts?.refused ?? NOT_HERE });
+    return refused({ kind: "unreadable", why: facts?.refused ?? NO_VOLUMES });
   if (facts.remains.length > 0) return { is: "awaited", objects: facts.remains };
   const candidates = facts.volumes.filter((volume) => mayBeAdopted(adopt, volume));
   const ending = candidates.filter((volume) => volume.ending);
@@ -81,7 +89,10 @@ export function adoptionOf(view: View, adopt: Adopt): Adoption {
       return refused({ kind: "copies", volumes: copies.map(({ name }) => name), member: next.member });
     return { is: "rebound", volume: next };
   }
-  const notBound = { released: released.map(describeReleased), unlisted: facts.unlisted?.why };
+  const notBound = {
+    released: released.map(({ name, refused: why }) => sayReleased(name, why)),
+    unlisted: facts.unlisted?.why,
+  };
   if (candidates.length === 0)
     return refused({ kind: "none", found: facts.volumes.map(describeVolume), ...notBound });
   const unread = candidates.filter(
@@ -176,7 +187,7 @@ function planned(view: View, facts: AdoptionFacts, found: Found): Adoption {
   const unread = absent.find((one) => one.unread !== undefined);
   if (unread) return { is: "reading", objects: [unread.object], why: unread.unread };
   if (missing.length > 0 && facts.unlisted?.isDenied === false)
-    return { is: "reading", objects: ["the PersistentVolumes"], why: facts.unlisted.why };
+    return { is: "reading", objects: [ALL_VOLUMES], why: facts.unlisted.why };
   const withData = own.filter(({ volume }) => taken.includes(volume)).length;
   const tooFew = withData < quorum(members.length);
   if (tooFew && missing.length > 0) {
@@ -244,8 +255,6 @@ function agrees(identity: LeftVolume["identity"], data: Data): boolean {
   return id(clusterID) === id(data.clusterID) && id(memberID) === id(data.memberID);
 }
 
-const NOT_HERE = "there are no volumes of a former cluster here";
-
 function refused(problem: AdoptionProblem): Adoption {
   return { is: "refused", problem };
 }
@@ -254,16 +263,6 @@ function objectsOf(volumes: readonly LeftVolume[]): string[] {
   return volumes.map(({ object }) => object);
 }
 
-/** For people: which one, and whose. */
 function describeVolume({ object, identity, directory }: LeftVolume): string {
-  const clusterID = directory?.state === "data" ? directory.clusterID : identity.clusterID;
-  return `${object} (${clusterID === undefined ? "no identity" : `cluster ID ${clusterID}`})`;
-}
-
-function describeReleased({ name, refused: why }: ReleasedVolume): string {
-  return `PersistentVolume ${name} (${why})`;
-}
-
-function sayIDs({ clusterID, memberID }: LeftVolume["identity"]): string {
-  return `member ${memberID ?? "unknown"} of cluster ${clusterID ?? "unknown"}`;
+  return sayVolume(object, directory?.state === "data" ? directory.clusterID : identity.clusterID);
 }

@@ -1,5 +1,6 @@
 /** The wait for the snapshot that comes before another minor version: what it waits for, and how a person ends it. */
 import type { Outcome } from "../action.ts";
+import { SNAPSHOTS_BEFORE } from "../messages/rollouts.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
 import { hold } from "../steps/outcome.ts";
 import type { MemberTemplate } from "../record.ts";
@@ -27,7 +28,7 @@ export function awaitSnapshot(view: View, to: string, { before, template }: Awai
       const { name: snapshot, schedule } = before;
       if (schedule.failure === undefined)
         return hold(HOLDS.rollouts, "SnapshotBeforeAwaited", { to, snapshot });
-      const why = `it cannot be created: ${schedule.failure}`;
+      const why = SNAPSHOTS_BEFORE.notCreated(schedule.failure);
       return hold(HOLDS.rollouts, "SnapshotBeforeStuck", { to, snapshot, why, approval });
     }
     case "running": {
@@ -35,12 +36,12 @@ export function awaitSnapshot(view: View, to: string, { before, template }: Awai
       const stuckAt = stuckFrom(before.snapshot);
       if (stuckAt === undefined || view.now < stuckAt)
         return hold(HOLDS.rollouts, "SnapshotBeforeAwaited", { to, snapshot }, { until: stuckAt });
-      const why = status.message ?? "unknown";
+      const why = status.message ?? SNAPSHOTS_BEFORE.unknown;
       return hold(HOLDS.rollouts, "SnapshotBeforeStuck", { to, snapshot, why, approval });
     }
     case "failed": {
       const { name: snapshot, status } = before.snapshot;
-      const params = { to, snapshot, why: status.message ?? "unknown", approval };
+      const params = { to, snapshot, why: status.message ?? SNAPSHOTS_BEFORE.unknown, approval };
       return hold(HOLDS.rollouts, "SnapshotBeforeFailed", params, { until: before.againAt });
     }
     case "unreadable": {

@@ -2,6 +2,7 @@
  * What comes next for the volume of a member on its way out, where it is to be deleted: ask for it, wait for it, or leave
  * it behind and say where. Nothing waits for it for ever: a node that does not answer may never do so again.
  */
+import { CAUSES } from "../messages/causes.ts";
 import type { DataLeft } from "../observation.ts";
 import { ownVolume, type MemberView, type View } from "../view.ts";
 
@@ -22,7 +23,7 @@ export function clearanceOf(view: View, member: MemberView): Clearance {
     return {
       next: "leave",
       where: clearing.where,
-      why: `it could not be deleted within 5 min${clearing.why === undefined ? "" : ` (${clearing.why})`}`,
+      why: CAUSES.notDeletedWithin(CLEARING_MS / 60_000, clearing.why),
     };
   const volumeUID = ownVolume(member);
   if (volumeUID !== undefined) return { next: "delete", volumeUID };

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Observation } from "../observation.ts";
-import { describeStep, plan } from "../plan/plan.ts";
+import { describeStep } from "../messages/step-names.ts";
+import { plan } from "../plan/plan.ts";
 import { answering, edit, healthy, record, run } from "../testing/cluster.ts";
 import { viewOf } from "../view.ts";
 import { closeOldLog, leaveOldLog, rememberOldLog } from "./old-log.ts";

@@ -3,7 +3,7 @@
  * said of them. None is replaced or restarted because we cannot see it.
  */
 import { millisecondsOf } from "../../api/duration.ts";
-import { sayUnreachable, type Approval, type Unreachable } from "../messages/unreachable.ts";
+import { ANSWERS, sayUnreachable, type Approval, type Unreachable } from "../messages/unreachable.ts";
 import { quorum } from "../quorum.ts";
 import { approvable } from "./approvals.ts";
 import { causeOf } from "./reach.ts";
@@ -88,7 +88,5 @@ const LIKELIEST = ["authentication", "certificate", "network"] as const;
 
 function errorOf({ answer }: MemberView): string {
   if (!answer.reachable) return answer.error;
-  return answer.refused
-    ? "its requests are refused: authentication is enabled"
-    : "it was too slow to answer a linearizable read";
+  return answer.refused ? ANSWERS.refused : ANSWERS.slow;
 }

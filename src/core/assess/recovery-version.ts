@@ -1,5 +1,6 @@
 /** Whether the version that the spec asks for can take over the data of a survivor: known before, not after. */
 import { compareVersions, parseVersion } from "../version/version.ts";
+import { UNFIT_VERSIONS } from "../messages/recovery-words.ts";
 import type { View } from "../view.ts";
 import type { RecoveryPlan } from "./recovery-plan.ts";
 
@@ -13,7 +14,5 @@ export function wrongVersion(view: View, { survivor }: RecoveryPlan): string | u
   const isSameMinor = from && to && from.major === to.major && from.minor === to.minor;
   const raises = to && compareVersions(to, RAISES_REVISIONS) >= 0;
   if (isSameMinor && raises) return undefined;
-  return isSameMinor
-    ? `etcd ${wanted} cannot raise the revision of a snapshot, which a recovery needs: set spec.version to 3.5.10 or later`
-    : `the data of ${survivor.name} was written by etcd ${ran}: set spec.version to that minor version first, and upgrade after the recovery`;
+  return isSameMinor ? UNFIT_VERSIONS.cannotRaise(wanted) : UNFIT_VERSIONS.otherMinor(survivor.name, ran);
 }

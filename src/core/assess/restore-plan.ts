@@ -5,6 +5,7 @@
 import type { RestoreRecipe } from "../../api/bootstrap.ts";
 import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
 import { folderText, sourceText } from "../../api/restore-values.ts";
+import { RESTORED } from "../messages/restore-words.ts";
 import { canonical, shortHash } from "../template/hash.ts";
 import type { View } from "../view.ts";
 
@@ -32,7 +33,8 @@ export function restorePlan(
 
 /** As people are told of it. */
 export function plannedText({ snapshot, source }: PlannedRestore): string {
-  return snapshot === undefined ? sourceText(source) : `EtcdSnapshot ${snapshot} (${sourceText(source)})`;
+  const place = sourceText(source);
+  return snapshot === undefined ? place : RESTORED.snapshotAt(snapshot, place);
 }
 
 export type PlannedPoint = Pick<EtcdSnapshotSpec, "destination" | "pointInTime" | "encryption">;
@@ -46,6 +48,5 @@ export function pointPlan(
 }
 
 export function pointText({ pointInTime, destination }: PlannedPoint): string {
-  const { revision, time } = pointInTime ?? {};
-  return `the state at ${revision === undefined ? time : `revision ${revision}`}, as recorded in ${folderText(destination)}`;
+  return RESTORED.pointIn(folderText(destination), pointInTime ?? {});
 }

@@ -9,6 +9,7 @@ import type { EtcdClusterSpec } from "../../api/etcd-cluster-spec.ts";
 import type { EtcdSnapshotScheduleSpec } from "../../api/etcd-snapshot-schedule.ts";
 import type { EtcdSnapshotSpec } from "../../api/etcd-snapshot.ts";
 import { canonical, shortHash } from "../template/hash.ts";
+import { POINTS } from "../messages/restore-words.ts";
 import type { OperationFacts, PlatformFacts } from "../observation.ts";
 import { isFinished } from "../operations/status.ts";
 import type { SnapshotFacts } from "../snapshots/facts.ts";
@@ -62,11 +63,7 @@ export function pointState(view: View, asked: AskedPoint): PointState {
   const { owner } = asked;
   const name = nameOf(view, asked);
   const found = state?.snapshots.find((one) => one.name === name);
-  if (found && found.restores !== owner.uid)
-    return {
-      is: "refused",
-      message: `EtcdSnapshot ${name} exists and was made for something else: delete it`,
-    };
+  if (found && found.restores !== owner.uid) return { is: "refused", message: POINTS.nameTaken(name) };
   const spec = found?.spec ?? specOf(view, asked);
   if ("refused" in spec) return { is: "refused", message: spec.refused };
   const point = { name, owner, spec };
@@ -74,12 +71,12 @@ export function pointState(view: View, asked: AskedPoint): PointState {
     const why = state?.pointFailures?.[owner.uid];
     return { ...point, is: "wanted", ...(why !== undefined && { why }) };
   }
-  const { phase, sha256, revision, message = "it waits" } = found.status;
-  if (found.deleting) return { ...point, is: "building", why: "the one before is being deleted" };
+  const { phase, sha256, revision, message = POINTS.waits } = found.status;
+  if (found.deleting) return { ...point, is: "building", why: POINTS.formerBeingDeleted };
   if (phase === "Failed" || phase === "Rejected") return { ...point, is: "failed", why: message };
   if (phase !== "Succeeded") return { ...point, is: "building", why: message };
   const { source } = found;
-  if (!source) return { ...point, is: "failed", why: "its status does not say where it is" };
+  if (!source) return { ...point, is: "failed", why: POINTS.noPlace };
   const { encryption } = spec;
   const recipe = {
     snapshot: name,
@@ -112,10 +109,7 @@ export function pointSpec(
   const own = { cluster, pointInTime: point, verify: false, deletionPolicy: "Delete" } as const;
   if (destination) return { ...own, destination, ...(encryption && { encryption }) };
   const schedule = name === undefined ? undefined : scheduleNamed(name);
-  if (!schedule)
-    return {
-      refused: `there is no EtcdSnapshotSchedule ${name}: name one, or the folder of the recorded changes as destination`,
-    };
+  if (!schedule) return { refused: POINTS.noSchedule(name) };
   return { ...specFor({ spec: schedule }), ...own };
 }
 

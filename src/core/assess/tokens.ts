@@ -1,5 +1,6 @@
 /** The tokens of etcd's authentication on a running cluster: who must restart for what the spec asks for. */
 import { sameTokens, signingKey, withKey } from "../auth/token.ts";
+import type { TokensInForce } from "../messages/auth-words.ts";
 import { templateFor } from "../template/template.ts";
 import type { MemberView, View } from "../view.ts";
 
@@ -18,9 +19,7 @@ function mayRunAnother({ upToDate, workload }: MemberView): boolean {
 }
 
 /** What is in force. */
-export function sayTokens(view: View): string {
-  const lacking = lackTokens(view);
-  if (lacking.length > 0) return `${lacking.join(", ")} must restart for spec.auth.token`;
+export function tokensOf(view: View): TokensInForce {
   const key = Math.max(0, ...view.staying.map(({ record }) => signingKey(record.template) ?? 0));
-  return key > 0 ? `tokens are signed (JWT, key ${key})` : "tokens are not signed (Simple)";
+  return { lacking: lackTokens(view), key };
 }

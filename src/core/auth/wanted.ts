@@ -3,7 +3,7 @@
  * wrong with it. One that is wrong is left as it is in etcd: nobody loses a right by a mistyped name.
  */
 import { ROOT } from "../../api/auth-names.ts";
-import type { AuthProblem } from "../messages/auth-words.ts";
+import { PASSWORD_UNREAD, type AuthProblem } from "../messages/auth-words.ts";
 import type { View } from "../view.ts";
 import type { AuthFacts, Permission, RoleFacts, UserFacts } from "./facts.ts";
 import { certificateObstacle } from "./obstacle.ts";
@@ -106,7 +106,7 @@ function withProblem(
   const { secret } = user;
   const password = secret === undefined ? undefined : own(passwords, secret);
   if (secret === undefined || (password && "version" in password)) return user;
-  const why = password?.problem ?? "it has not been read yet";
+  const why = password?.problem ?? PASSWORD_UNREAD;
   return { ...user, problem: { reason: "PasswordMissing", field: fields.secret, secret, why } };
 }
 

@@ -3,6 +3,7 @@
  * keeps its meaning when etcd renames it: `experimental-x` and `x` are one setting, and a switch that
  * became a feature gate in 3.6 is rendered as that gate there.
  */
+import { UNSUPPORTED } from "../messages/option-words.ts";
 import { GATE_OF_SWITCH, hasGate, isFrom, kindOf, switchOfGate, toValue, type Value } from "./config-keys.ts";
 
 /** A setting that a version cannot take, and why, in words for the one who wrote it. */
@@ -49,7 +50,7 @@ export function renderArgs(
     const place = placeOfGate(gate, version);
     const field = `options.featureGates.${gate}`;
     if (!place) {
-      unsupported.push({ field, reason: `etcd ${version} has no feature gate ${gate}` });
+      unsupported.push({ field, reason: UNSUPPORTED.gate(version, gate) });
       continue;
     }
     seen.set(nameOf(place), field);
@@ -64,18 +65,18 @@ export function renderArgs(
     const field = `options.extraArgs.${flag}`;
     const place = placeOf(flag, version);
     if (!place) {
-      unsupported.push({ field, reason: `etcd ${version} has no setting ${flag} in its configuration file` });
+      unsupported.push({ field, reason: UNSUPPORTED.flag(version, flag) });
       continue;
     }
     const other = seen.get(nameOf(place));
     if (other !== undefined) {
-      unsupported.push({ field, reason: `it is the same setting as ${other}: keep one of them` });
+      unsupported.push({ field, reason: UNSUPPORTED.given(other) });
       continue;
     }
     seen.set(nameOf(place), field);
     const kind = place.kind === "key" ? kindOf(place.key, version) : "bool";
     const value = kind === undefined ? undefined : toValue(kind, text);
-    if (value === undefined) unsupported.push({ field, reason: wrongValue(kind, text) });
+    if (value === undefined) unsupported.push({ field, reason: UNSUPPORTED.value(kind, text) });
     // A value of the wrong type is written as it is: etcd then refuses to start, which is seen; a dropped one is not.
     if (place.kind === "key") keys[place.key] = value ?? text;
     else if (place.kind === "field") {
@@ -112,9 +113,4 @@ function placeOfGate(gate: string, version: string): Place | undefined {
   if (hasGate(gate, version)) return { kind: "gate", gate };
   const key = isFrom(version, "3.6") ? undefined : switchOfGate(gate);
   return key !== undefined && kindOf(key, version) ? { kind: "key", key } : undefined;
-}
-
-function wrongValue(kind: string | undefined, text: string): string {
-  const example = { bool: "true or false", int: "a whole number", duration: "a duration like 100ms or 1h" };
-  return `${JSON.stringify(text)} is not ${example[kind as keyof typeof example] ?? "a value for it"}`;
 }

@@ -11,6 +11,7 @@ import { DEFAULT_TOKEN_TTL } from "../auth/token.ts";
 import { isFrom, kindOf, nanoseconds, type Value } from "./config-keys.ts";
 import { renderArgs, type Unsupported } from "./extra-args.ts";
 import { hasOwnGateway } from "./gateway.ts";
+import { UNSUPPORTED } from "../messages/option-words.ts";
 import type { InitialPeer, MemberRecord, MemberTemplate } from "../record.ts";
 import { MAX_LEARNERS } from "../assess/learner-limit.ts";
 import { compareVersions, version as parse } from "../version/version.ts";
@@ -293,7 +294,7 @@ export function unsupportedOptions(options: OptionsSpec, version: string): reado
   if (maxConcurrentStreams !== undefined && !kindOf("max-concurrent-streams", version)) {
     found.push({
       field: "options.maxConcurrentStreams",
-      reason: `etcd ${version} has no limit of streams per client`,
+      reason: UNSUPPORTED.streamLimit(version),
     });
   }
   const hashKey = isFrom(version, "3.6") ? "compact-hash-check-time" : "experimental-compact-hash-check-time";
@@ -303,10 +304,10 @@ export function unsupportedOptions(options: OptionsSpec, version: string): reado
     if (time === 0)
       found.push({
         field,
-        reason: "it must be more than 0s; set compactHash to false to have no such check",
+        reason: UNSUPPORTED.noTime,
       });
     else if (time !== DEFAULT_COMPACT_HASH_MS && !kindOf(hashKey, version))
-      found.push({ field, reason: `etcd ${version} has no compact-hash check` });
+      found.push({ field, reason: UNSUPPORTED.compactHash(version) });
   }
   return [...found, ...renderArgs(options.extraArgs, options.featureGates, version).unsupported];
 }

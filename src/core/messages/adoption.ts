@@ -50,6 +50,33 @@ export type AdoptionProblem =
       readonly asked: string;
     };
 
+/** Which one, and whose. */
+export function sayVolume(object: string, clusterID: string | undefined): string {
+  return `${object} (${clusterID === undefined ? "no identity" : `cluster ID ${clusterID}`})`;
+}
+
+export function sayReleased(volume: string, why: string | undefined): string {
+  return `PersistentVolume ${volume} (${why})`;
+}
+
+/** What a PersistentVolume has been given. */
+export function sayClaim(member: string): string {
+  return `the claim of ${member}`;
+}
+
+export function sayIDs({ clusterID = "unknown", memberID = "unknown" }: IDs): string {
+  return `member ${memberID} of cluster ${clusterID}`;
+}
+
+interface IDs {
+  readonly clusterID?: string | undefined;
+  readonly memberID?: string | undefined;
+}
+
+/** Whatever bears the name of a member. */
+export const ALL_VOLUMES = "the PersistentVolumes";
+export const NO_VOLUMES = "there are no volumes of a former cluster here";
+
 interface Asked {
   readonly clusterID?: string | undefined;
   readonly token?: string | undefined;

@@ -1,6 +1,8 @@
 /** What a change does and what is wrong with a user, in words. No password is ever in them. */
 import type { AuthChange, Permission } from "../auth/facts.ts";
 import { TO_THE_END } from "../auth/permission.ts";
+import type { Names } from "./names.ts";
+import { list } from "./words.ts";
 
 /** Why nobody can be given a certificate of the client plane, as it is asked for. */
 export type CertificateObstacle = "Plaintext" | "NoClientAuth" | "OwnCertificates";
@@ -99,3 +101,18 @@ function textOf(hex: string): string {
   const text = new TextDecoder().decode(bytes);
   return /^[\x20-\x7e]+$/.test(text) ? text : `0x${hex}`;
 }
+
+export interface TokensInForce {
+  /** Members that must restart for what the spec asks for. */
+  readonly lacking: Names;
+  /** The number of the newest key that signs; 0 without any. */
+  readonly key: number;
+}
+
+export function sayTokens({ lacking, key }: TokensInForce): string {
+  if (lacking.length > 0) return `${list(lacking)} must restart for spec.auth.token`;
+  return key > 0 ? `tokens are signed (JWT, key ${key})` : "tokens are not signed (Simple)";
+}
+
+/** Of a Secret that was named a moment ago. */
+export const PASSWORD_UNREAD = "it has not been read yet";

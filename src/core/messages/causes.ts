@@ -1,6 +1,6 @@
 /**
- * Why a member leaves or is replaced, as its record keeps it for people. The text is read by nobody but them: what the
- * rules go by are the fields beside it.
+ * Why a member leaves or is replaced, as its record keeps it for people, and why its data stays. The text is read by
+ * nobody but them: what the rules go by are the fields beside it.
  */
 import { dateTime } from "./words.ts";
 
@@ -30,5 +30,7 @@ export const CAUSES = {
   volumeUnreachable: (why: string) => `its volume cannot be reached: ${why}`,
   downSince: (at: number) => `it has been down since ${dateTime(at)}`,
   differsAtRevision: (revision: number) => `its data differs from the majority at revision ${revision}`,
+  notDeletedWithin: (minutes: number, why: string | undefined) =>
+    `it could not be deleted within ${minutes} min${why === undefined ? "" : ` (${why})`}`,
   fewerWanted: (field: "replicas" | "learners", wanted: number) => `spec.${field} is ${wanted}`,
 } as const;

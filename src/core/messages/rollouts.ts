@@ -24,6 +24,12 @@ function withoutIt(approval: Approvable): string {
   return `To move members without a snapshot, ${givenBy(approval)}, or set spec.update.snapshotBefore to false.`;
 }
 
+/** Why the snapshot before an upgrade is not there, where its own status does not say it. */
+export const SNAPSHOTS_BEFORE = {
+  notCreated: (why: string) => `it cannot be created: ${why}`,
+  unknown: "unknown",
+} as const;
+
 export const ROLLOUTS = {
   RolloutAwaitsMembers: wait("MemberUnhealthy", {
     say: ({ members }: { members: Names }) => `the rollout waits for ${list(members)} to be healthy`,

@@ -50,6 +50,7 @@ export const scheduleVerdict = verdictsOf(SCHEDULE_VERDICTS);
 /** A field of a schedule that says nothing that can be followed. */
 export const INVALID_FIELDS = {
   zone: (zone: string) => `spec.timeZone: ${zone} is not a time zone that this operator knows`,
+  cron: (field: string, error: string) => `${field}: ${error}`,
 } as const;
 
 const following = rowsFor<FollowerReason>();

@@ -26,6 +26,13 @@ export function sayUnreachable({ members, errors, ready, seenByPeers }: Unreacha
   return `the operator cannot reach etcd on ${list(members)} (${errors.join("; ")})${why}`;
 }
 
+/** Why nothing follows from what etcd answers, beside the errors of connections. */
+export const ANSWERS = {
+  none: "not running",
+  refused: "its requests are refused: authentication is enabled",
+  slow: "it was too slow to answer a linearizable read",
+} as const;
+
 const LOOK_AT: Readonly<Record<UnreachableCause, string>> = {
   network:
     "Check what may keep the operator from the client port of these members: a NetworkPolicy, a firewall, or the network of its node",

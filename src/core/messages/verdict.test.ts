@@ -3,10 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AUTH_REASONS } from "./auth-reasons.ts";
 import { AUTH_VERDICTS } from "./auth-verdicts.ts";
+import { CONDITION_REASONS } from "./condition-reasons.ts";
+import { CONDITION_VERDICTS } from "./condition-verdicts.ts";
+import { CRON_ERRORS } from "./cron-errors.ts";
+import { MEMBER_VERDICTS } from "./member-verdicts.ts";
 import { OPERATION_ENDINGS, ending } from "./operation-endings.ts";
 import { OPERATION_REASONS } from "./operation-reasons.ts";
 import { OPERATION_REPORTS } from "./operation-reports.ts";
-import { REASONS } from "./reasons.ts";
+import { REASONS, WORK } from "./reasons.ts";
 import { withoutChange } from "./recovery-endings.ts";
 import { FOLLOWER_REASONS } from "./follower-reasons.ts";
 import { SCHEDULE_REASONS } from "./schedule-reasons.ts";
@@ -21,9 +25,14 @@ interface Row {
   readonly example: object;
 }
 
+/** Conditions say them while work is under way. */
+const OF_WORK = Object.fromEntries(Object.values(WORK).map(({ reason }) => [reason, reason]));
+
 const AREAS: readonly (readonly [Readonly<Record<string, Row>>, object])[] = [
   [OPERATION_ENDINGS, OPERATION_REASONS],
   [OPERATION_REPORTS, { ...OPERATION_REASONS, ...REASONS }],
+  [CONDITION_VERDICTS, { ...CONDITION_REASONS, ...REASONS, ...SCHEDULE_REASONS, ...OF_WORK }],
+  [MEMBER_VERDICTS, { ...CONDITION_REASONS, ...REASONS }],
   [AUTH_VERDICTS, AUTH_REASONS],
   [SNAPSHOT_VERDICTS, SNAPSHOT_REASONS],
   [VERIFICATION_VERDICTS, VERIFICATION_REASONS],
@@ -39,6 +48,14 @@ test("a sentence is a fragment without a full stop, and its reason is one that i
       assert.doesNotMatch(said, /undefined|NaN|\[object/, code);
       assert.ok(Object.hasOwn(reasons, reason), `${code}: ${reason}`);
     }
+});
+
+test("an error of a schedule says what to write instead", () => {
+  for (const [code, { say, example }] of Object.entries(CRON_ERRORS) as unknown as [string, Row][]) {
+    const said = say(example as never);
+    assert.match(said, /[^.]$/, code);
+    assert.doesNotMatch(said, /undefined|NaN|\[object/, code);
+  }
 });
 
 test("a verdict is data, and its words are made when they are read", () => {

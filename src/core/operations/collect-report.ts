@@ -5,7 +5,7 @@
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import type { Decision } from "../action.ts";
 import { REPORT_CUT } from "../messages/operation-reports.ts";
-import { describeStep } from "../plan/plan.ts";
+import { describeStep } from "../messages/step-names.ts";
 import { raftLag, type MemberView, type View } from "../view.ts";
 
 /** A status has to fit into an object of the API server beside everything else. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { describeStep } from "../plan/plan.ts";
+import { describeStep } from "../messages/step-names.ts";
 import { exited, healthy, record, run } from "../testing/cluster.ts";
 import { asking, outcomeOf, statusOf, stepsOf } from "../testing/operations.ts";
 import { unseen } from "../testing/unseen.ts";

@@ -14,6 +14,7 @@ import { operationPoint, pointState, type PointState } from "../assess/restore-p
 import { HOLDS } from "../steps/hold-classes.ts";
 import { ending, type Ending } from "../messages/operation-endings.ts";
 import { DONE, TASKS } from "../messages/operation-steps.ts";
+import { RESTORED } from "../messages/restore-words.ts";
 import { remedyOf, sentenceOf } from "../messages/table.ts";
 import type { FetchedSnapshot, OperationFacts } from "../observation.ts";
 import { hold } from "../steps/outcome.ts";
@@ -156,12 +157,12 @@ export function whyNotInstead(view: View, { recovery }: Pick<Restore, "recovery"
 /** At the end, when an EtcdSnapshot that it was may be gone. */
 function describe(view: View, operation: Restoring): string {
   const { snapshot, source = {}, pointInTime } = operation.task;
-  if (snapshot !== undefined) return `EtcdSnapshot ${snapshot}`;
+  if (snapshot !== undefined) return RESTORED.snapshot(snapshot);
   const wish = pointInTime && wishOf(view, operation);
   return wish && "description" in wish
     ? wish.description
     : pointInTime
-      ? "the point in time"
+      ? RESTORED.somePoint
       : sourceText(source);
 }
 

@@ -6,7 +6,8 @@ import type { Act } from "../action.ts";
 import type { Observation } from "../observation.ts";
 import { quorum } from "../quorum.ts";
 import { viewOf } from "../view.ts";
-import { describeStep, plan } from "./plan.ts";
+import { describeStep } from "../messages/step-names.ts";
+import { plan } from "./plan.ts";
 
 /**
  * `none`: no voter is touched. `low`: another voter may fail meanwhile. `elevated`: one more failure meanwhile costs

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import type { Observation } from "../observation.ts";
-import { describeStep, plan } from "./plan.ts";
+import { describeStep } from "../messages/step-names.ts";
+import { plan } from "./plan.ts";
 import { predict } from "./predict.ts";
 import { asked, edit, exited, healthy, run } from "../testing/cluster.ts";
 

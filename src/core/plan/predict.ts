@@ -17,6 +17,8 @@ import type {
 } from "../observation.ts";
 import { NO_VOLUME, type LeftVolume } from "../facts/adoption-facts.ts";
 import type { OperationTask } from "../operations/task.ts";
+import { sayClaim } from "../messages/adoption.ts";
+import { ANSWERS } from "../messages/unreachable.ts";
 import { minorOf } from "../version/version.ts";
 import { settle } from "./settle.ts";
 
@@ -136,7 +138,7 @@ function apply(o: Observation, action: Action): Observation {
       const task: OperationTask = restore
         ? { kind: "restore", ...restore, approve }
         : { kind: "recoverQuorum", approve };
-      const made = { name, uid: `uid of ${name}`, resourceVersion: "", generation: 1, createdAt: o.now };
+      const made = { name, uid: `uid-of-${name}`, resourceVersion: "", generation: 1, createdAt: o.now };
       return { ...o, operations: [...o.operations, { ...made, deleting: false, task, status: {} }] };
     }
     case "UpdateOperation":
@@ -255,7 +257,7 @@ function leastInUse(o: Observation): number {
   return Math.min(...o.members.map(({ answer }) => (answer.reachable ? answer.dbSizeInUse : Infinity)));
 }
 
-const SILENT: MemberAnswer = { reachable: false, error: "not running" };
+const SILENT: MemberAnswer = { reachable: false, error: ANSWERS.none };
 
 function newcomer(o: Observation, record: Extract<Action, { kind: "CreateMember" }>["record"]): MemberFacts {
   return {
@@ -317,7 +319,7 @@ function withBound(o: Observation, { uid }: Extract<Action, { kind: "BindVolume"
   if (!adoption || !bound) return o;
   const { member, identity } = bound;
   const volume: LeftVolume = {
-    object: `the claim of ${member}`,
+    object: sayClaim(member),
     member,
     uid: `${uid}'`,
     identity,

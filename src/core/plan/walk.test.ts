@@ -10,7 +10,7 @@ import type { Decision } from "../action.ts";
 import { decide } from "../decide.ts";
 import { canonical } from "../template/hash.ts";
 import type { Observation } from "../observation.ts";
-import { describeStep } from "./plan.ts";
+import { describeStep } from "../messages/step-names.ts";
 import { predict } from "./predict.ts";
 import { settle } from "./settle.ts";
 import { asked, change, edit, exited } from "../testing/cluster.ts";

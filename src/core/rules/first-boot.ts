@@ -15,6 +15,7 @@ import { awaitVolume, noAddress, offer } from "../assess/newcomer.ts";
 import { hiddenQuorum } from "../assess/out-of-reach.ts";
 import { bootPoint, pointState } from "../assess/restore-point.ts";
 import type { Obstacle } from "../messages/boot.ts";
+import { PLACES, RESTORED } from "../messages/restore-words.ts";
 import { act, hold, holdFor, update } from "../steps/outcome.ts";
 import type { NewMemberRecord, Outcome } from "../action.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
@@ -99,7 +100,7 @@ const NAMED_BY: Readonly<Record<StoreKind, { readonly object: string; readonly p
 
 /** Where the snapshot of a recovery is. */
 function sourceOf({ source: { file, pvc } }: RestoreRecipe): string {
-  return pvc ? `${pvc.path} on the volume of ${pvc.claimName}` : (file?.path ?? "the snapshot");
+  return pvc ? RESTORED.onVolume(pvc.path, pvc.claimName) : (file?.path ?? RESTORED.someSnapshot);
 }
 
 /** What does not fit the cluster, whichever way the snapshot is named. */
@@ -224,7 +225,7 @@ const ASKED_AGAIN_MS = 10_000;
 
 const NO_RECIPE = {
   field: "spec.bootstrap.restore.snapshot",
-  message: "there are no EtcdSnapshots here: name a source",
+  message: PLACES.noSnapshots,
 };
 
 function isOutcome(found: RestoreRecipe | Outcome): found is Outcome {

@@ -7,7 +7,8 @@ import { plan } from "../plan/plan.ts";
 import { change, edit, healthy, NOW, run } from "../testing/cluster.ts";
 import { asking, outcomeOf, stepsOf } from "../testing/operations.ts";
 import { viewOf } from "../view.ts";
-import { lackTokens, sayTokens } from "../assess/tokens.ts";
+import { lackTokens, tokensOf } from "../assess/tokens.ts";
+import { sayTokens } from "../messages/auth-words.ts";
 import { signingKey } from "../auth/token.ts";
 import { rotateTokenKey } from "./rotate-token-key.ts";
 
@@ -40,7 +41,7 @@ test("JWT is rolled out to members one at a time, and Simple again", () => {
   const signed = played(begun);
   assert.equal(signed.steps.filter((step) => step === "MemberRolled").length, 3);
   assert.deepEqual(keys(signed.world), [1, 1, 1]);
-  assert.equal(sayTokens(viewOf(signed.world)), "tokens are signed (JWT, key 1)");
+  assert.equal(sayTokens(tokensOf(viewOf(signed.world))), "tokens are signed (JWT, key 1)");
   const plain = played(edit(signed.world, { auth: auth({ type: "Simple" }) }));
   assert.deepEqual(keys(plain.world), [undefined, undefined, undefined]);
 });

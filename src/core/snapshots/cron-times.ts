@@ -19,7 +19,7 @@ export function nextTime(cron: Cron, zone: string, after: number): number {
     const next = Math.min(...stretchesOf(cron, zone, day).map((one) => firstIn(cron, day, one, after)));
     if (next < Infinity) return next;
   }
-  throw new CronError("no time within forty years");
+  throw new CronError("NotWithinDecades", {});
 }
 
 /** The last time up to `until` that is after `after`; undefined where there is none. */

@@ -1,4 +1,10 @@
 /** The five fields of cron as a person writes them, and what they name. cron-times.ts says when that is. */
+import {
+  sayCronError,
+  type CronErrorCode,
+  type CronErrorParams,
+  type CronField,
+} from "../messages/cron-errors.ts";
 
 export interface Cron {
   readonly minutes: readonly number[];
@@ -12,8 +18,14 @@ export interface Cron {
   readonly fixedHours: boolean;
 }
 
-export class CronError extends Error {
+export class CronError<Code extends CronErrorCode = CronErrorCode> extends Error {
   override name = "CronError";
+  readonly code: Code;
+
+  constructor(code: Code, params: CronErrorParams<Code>) {
+    super(sayCronError(code, params));
+    this.code = code;
+  }
 }
 
 const MACROS: Readonly<Record<string, string>> = {
@@ -30,7 +42,7 @@ const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "
 const WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 interface Field {
-  readonly name: string;
+  readonly name: CronField;
   readonly from: number;
   readonly to: number;
   /** The first one stands for `from`. */
@@ -40,19 +52,16 @@ interface Field {
 const FIELDS = [
   { name: "minute", from: 0, to: 59 },
   { name: "hour", from: 0, to: 23 },
-  { name: "day of the month", from: 1, to: 31 },
+  { name: "day", from: 1, to: 31 },
   { name: "month", from: 1, to: 12, words: MONTHS },
   // Sunday is 0 and 7.
-  { name: "day of the week", from: 0, to: 7, words: WEEKDAYS },
+  { name: "weekday", from: 0, to: 7, words: WEEKDAYS },
 ] as const satisfies readonly Field[];
 
 export function parseCron(text: string): Cron {
   const given = text.trim().toLowerCase();
   const parts = (MACROS[given] ?? given).split(/\s+/);
-  if (parts.length !== FIELDS.length)
-    throw new CronError(
-      `"${text}" has ${parts.length} fields, and a schedule has five: minute, hour, day of the month, month, day of the week, such as 0 3 * * *`,
-    );
+  if (parts.length !== FIELDS.length) throw new CronError("FieldCount", { text, fields: parts.length });
   const [minutes, hours, days, months, weekdays] = FIELDS.map((field, index) =>
     valuesOf(field, parts[index] ?? ""),
   ) as [number[], number[], number[], number[], number[]];
@@ -65,33 +74,29 @@ export function parseCron(text: string): Cron {
     either: !parts[2]?.startsWith("*") && !parts[4]?.startsWith("*"),
     fixedHours: !parts[1]?.startsWith("*"),
   };
-  if (!canMatch(cron)) throw new CronError(`"${text}" names a day that no month has, so it would never run`);
+  if (!canMatch(cron)) throw new CronError("NeverDue", { text });
   return cron;
 }
 
 function valuesOf(field: Field, text: string): number[] {
-  const wrong = (why: string): never => {
-    throw new CronError(`the ${field.name} ${JSON.stringify(text)} ${why}`);
-  };
+  const given = { field: field.name, text };
   const numberOf = (word: string): number => {
     const index = field.words?.indexOf(word) ?? -1;
     const value = index >= 0 ? field.from + index : /^\d{1,2}$/.test(word) ? Number(word) : NaN;
     if (!(value >= field.from && value <= field.to))
-      wrong(
-        `is not within ${field.from} to ${field.to}${field.words ? ` or a name such as ${field.words[0]}` : ""}`,
-      );
+      throw new CronError("NotWithin", { ...given, from: field.from, to: field.to, word: field.words?.[0] });
     return value;
   };
   const found = new Set<number>();
   for (const part of text.split(",")) {
     const [, range = "", step = "1"] = /^([^/]+)(?:\/(\d{1,2}))?$/.exec(part) ?? [];
-    if (range === "" || Number(step) === 0) wrong("cannot be read: write it like 5, 1-5, */15 or 1,15");
+    if (range === "" || Number(step) === 0) throw new CronError("Unreadable", given);
     const [first = "", last, ...rest] = range === "*" ? [] : range.split("-");
-    if (rest.length > 0) wrong("cannot be read: a range has two ends");
+    if (rest.length > 0) throw new CronError("ManyEnds", given);
     const from = range === "*" ? field.from : numberOf(first);
     const open = range === "*" || (last === undefined && part.includes("/"));
     const to = open ? field.to : last === undefined ? from : numberOf(last);
-    if (to < from) wrong(`runs backwards: write ${to}-${from}, or two ranges`);
+    if (to < from) throw new CronError("Backwards", { ...given, from, to });
     for (let value = from; value <= to; value += Number(step)) found.add(value);
   }
   return [...found].toSorted((a, b) => a - b);

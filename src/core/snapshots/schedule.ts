@@ -169,7 +169,7 @@ function cronOf(text: string, field: string): Cron | string {
     return parseCron(text);
   } catch (error) {
     if (!(error instanceof CronError)) throw error;
-    return `${field}: ${error.message}`;
+    return INVALID_FIELDS.cron(field, error.message);
   }
 }
 

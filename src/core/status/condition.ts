@@ -18,6 +18,15 @@ export const yes = verdict("True");
 export const no = verdict("False");
 export const unknown = verdict("Unknown");
 
+/** Of rows of a table of verdicts. */
+const verdictOf =
+  (status: Condition["status"]) =>
+  ({ reason, message }: Omit<Verdict, "status">) =>
+    verdict(status)(reason, message);
+export const isTrue = verdictOf("True");
+export const isFalse = verdictOf("False");
+export const isUnknown = verdictOf("Unknown");
+
 /** What a condition is about: which generation of the spec, and when it was seen. */
 export interface SeenAt {
   readonly now: number;

@@ -12,11 +12,12 @@ import { shutOut } from "../assess/fencing.ts";
 import { whyUnreachable } from "../assess/out-of-reach.ts";
 import type { Wait } from "../action.ts";
 import type { ConditionReason } from "../messages/condition-reasons.ts";
+import { conditionVerdict as said } from "../messages/condition-verdicts.ts";
 import { reasonOf, sentenceOf } from "../messages/table.ts";
 import { quorum } from "../quorum.ts";
 import type { Rule } from "../rule.ts";
 import { sameWays } from "../template/client-ways.ts";
-import { sayTokens } from "../assess/tokens.ts";
+import { tokensOf } from "../assess/tokens.ts";
 import { FULL_FILE, LOW_SPACE, ROOM_AGAIN, spaceOf } from "../assess/space.ts";
 import { auth as authRule } from "../rules/auth.ts";
 import { corrupt as corruptRule } from "../rules/corrupt.ts";
@@ -26,8 +27,8 @@ import { regainAccess } from "../rules/regain-access.ts";
 import { trouble } from "../assess/trouble.ts";
 import { peerPhase } from "../template/peer-plane.ts";
 import { runningTLS } from "../template/running-tls.ts";
-import { isOrWasVoter, names, unhealthyVoters, type MemberView, type View } from "../view.ts";
-import { no, unknown, yes, type Verdict } from "./condition.ts";
+import { isOrWasVoter, namesOf, unhealthyVoters, type MemberView, type View } from "../view.ts";
+import { isFalse, isTrue, isUnknown, no, unknown, yes, type Verdict } from "./condition.ts";
 import { describeMember } from "./member.ts";
 import { sayHold } from "./readiness.ts";
 
@@ -53,17 +54,12 @@ export interface Certificates {
 export function quorate(view: View): Verdict {
   if (view.hasQuorum) {
     const spare = view.healthyVoters - quorum(view.voters);
-    const may = spare === 0 ? "none may fail now" : `${spare} more may fail`;
-    const hidden = view.members.filter(({ isVoter, outOfReach }) => isVoter && outOfReach).length;
-    const unseen = hidden === 0 ? "" : ` and ${hidden} cannot be reached`;
-    return yes("Quorum", `${view.healthyVoters} of ${view.voters} voters are healthy${unseen}: ${may}`);
+    const unseen = view.members.filter(({ isVoter, outOfReach }) => isVoter && outOfReach).length;
+    return isTrue(said("VotersHealthy", { healthy: view.healthyVoters, voters: view.voters, unseen, spare }));
   }
   if (isServed(view))
-    return yes(
-      "Quorum",
-      `etcd answers with a quorum, of which the operator sees ${view.healthyVoters} of ${view.voters} voters healthy: none may fail now`,
-    );
-  return whyNoQuorum(view, no);
+    return isTrue(said("QuorumAnswers", { healthy: view.healthyVoters, voters: view.voters }));
+  return whyNoQuorum(view, isFalse);
 }
 
 /**
@@ -80,32 +76,29 @@ function isServed(view: View): boolean {
 
 /** Clients can read and write. */
 export function available(view: View): Verdict {
-  if (!isServed(view)) return whyNoQuorum(view, no);
-  if (!view.open)
-    return no("Booting", "the first members serve, and the client Service is about to be created");
+  if (!isServed(view)) return whyNoQuorum(view, isFalse);
+  if (!view.open) return isFalse(said("ServiceAwaited", {}));
   const { alarms } = view.observation.etcd;
-  if (alarms.some(({ alarm }) => alarm === "CORRUPT"))
-    return no("Corrupt", "etcd answers reads but refuses writes, since a CORRUPT alarm is armed");
+  if (alarms.some(({ alarm }) => alarm === "CORRUPT")) return isFalse(said("AlarmRefusesWrites", {}));
   const fenced = shutOut(view);
   if (fenced) return no(reasonOf(fenced.code), sentenceOf(fenced));
-  if (alarms.some(({ alarm }) => alarm === "NOSPACE"))
-    return no("NoSpace", "etcd answers reads and deletes but refuses other writes, since its quota is full");
+  if (alarms.some(({ alarm }) => alarm === "NOSPACE")) return isFalse(said("OnlyReads", {}));
   const serving = view.members.filter(({ isVoter, healthy, fenced }) => isVoter && healthy && !fenced).length;
-  return yes("Quorum", `${serving} of ${view.voters} voters serve clients`);
+  return isTrue(said("VotersServe", { serving, voters: view.voters }));
 }
 
 /** Less is well than should be, for whatever cause. A cluster that sleeps because it was told to is well. */
 export function degraded(view: View, problems: readonly string[]): Verdict {
-  if (view.observation.cluster.deleting) return no("Deleting", "the cluster is being deleted");
-  if (view.spec.replicas === 0) return no("Hibernated", "spec.replicas is 0: no member is meant to run");
+  if (view.observation.cluster.deleting) return isFalse(said("IsDeleted", {}));
+  if (view.spec.replicas === 0) return isFalse(said("Sleeps", {}));
   if (!isServed(view)) {
-    const why = whyNoQuorum(view, yes);
+    const why = whyNoQuorum(view, isTrue);
     if (view.established || why.status === "Unknown") return why;
   }
   const bad = corrupt(view);
   if (bad.status === "True") return yes(bad.reason, bad.message);
   if (view.observation.etcd.alarms.some(({ alarm }) => alarm === "NOSPACE"))
-    return yes("NoSpace", "etcd refuses writes, since its quota is full");
+    return isTrue(said("WritesRefused", {}));
   const fenced = shutOut(view);
   if (fenced) return yes(reasonOf(fenced.code), sentenceOf(fenced));
   const down = unhealthyMembers(view);
@@ -115,19 +108,19 @@ export function degraded(view: View, problems: readonly string[]): Verdict {
     return yes("ForeignMember", foreign.map((entry) => describeForeign(view, entry)).join("; "));
   const [problem] = problems;
   if (problem !== undefined) return yes("PlatformProblem", problems.join("; "));
-  if (!view.established) return no("Booting", "the first members start");
+  if (!view.established) return isFalse(said("FirstStart", {}));
   const hidden = view.staying.filter(({ outOfReach }) => outOfReach);
   if (hidden.length > 0) return unknown("MemberUnreachable", whyUnreachable(hidden));
-  return starting(view) ?? no("AllHealthy", `all ${view.members.length} members are healthy`);
+  return starting(view) ?? isFalse(said("AllHealthy", { members: view.members.length }));
 }
 
 /** Members on their first way in are no loss, and are not healthy yet either. */
 function starting(view: View): Verdict | undefined {
   const coming = view.staying.filter(({ healthy, record }) => !healthy && !record.joined);
   if (coming.length === 0) return undefined;
-  const well = view.staying.filter(({ healthy }) => healthy).length;
-  const waits = coming.map((member) => `${member.name} is starting (${trouble(member)})`).join("; ");
-  return no("MemberStarting", `${well} of ${view.staying.length} members are healthy; ${waits}`);
+  const healthy = view.staying.filter((member) => member.healthy).length;
+  const waits = coming.map((member) => ({ member: member.name, trouble: trouble(member) }));
+  return isFalse(said("SomeStart", { healthy, members: view.staying.length, starting: waits }));
 }
 
 export function tlsReady(view: View, certificates: Certificates | undefined): Verdict {
@@ -135,8 +128,8 @@ export function tlsReady(view: View, certificates: Certificates | undefined): Ve
   const planes = (["client", "peer"] as const).filter((plane) =>
     modesInUse(plane, view.spec.tls, records).some((mode) => mode !== "Disabled"),
   );
-  if (planes.length === 0) return no("Disabled", "spec.tls turns encryption off on both planes");
-  if (certificates === undefined) return unknown("NotObserved", "the certificates could not be read");
+  if (planes.length === 0) return isFalse(said("Plaintext", {}));
+  if (certificates === undefined) return isUnknown(said("CertificatesUnread", {}));
   const [problem] = certificates.problems;
   if (problem !== undefined)
     return no(certificates.reason ?? "CertificateProblem", certificates.problems.join("; "));
@@ -144,15 +137,13 @@ export function tlsReady(view: View, certificates: Certificates | undefined): Ve
     ([, at]) => at <= (certificates.now ?? view.now),
   );
   if (expired.length > 0)
-    return no("Expired", `a certificate of ${expired.map(([name]) => name).join(", ")} has expired`);
+    return isFalse(said("CertificateExpired", { members: expired.map(([name]) => name) }));
   const behind = view.staying.filter((member) => {
     const tls = runningTLS(member);
     return !sameWays(tls, view.spec.tls) || peerPhase(tls, view.spec.tls) !== undefined;
   });
-  if (behind.length > 0) return no("RollingOut", `${names(behind)} do not run with spec.tls yet`);
-  const off =
-    planes.length === 1 ? `; the ${planes[0] === "client" ? "peer" : "client"} plane uses plaintext` : "";
-  return yes("Issued", `certificates are in place on the ${planes.join(" and ")} plane${off}`);
+  if (behind.length > 0) return isFalse(said("TlsRollsOut", { members: namesOf(behind) }));
+  return isTrue(said("Issued", { planes }));
 }
 
 /** Undefined where nobody asked for auth and etcd has none: most clusters have nothing to say about it. */
@@ -163,72 +154,64 @@ export function authReady(view: View): Verdict | undefined {
   const [outcome] = authRule(view);
   const wait = outcome && "hold" in outcome ? outcome.hold : undefined;
   if (wanted === undefined)
-    return no("AuthEnabledByHand", wait ? sayHold(wait) : "etcd has auth enabled, and spec.auth is absent");
+    return wait ? no("AuthEnabledByHand", sayHold(wait)) : isFalse(said("EnabledByHand", {}));
   const [regained] = regainAccess(view);
   if (regained && "act" in regained) return no("RegainingAccess", regained.act.message);
   const etcd = view.hasQuorum ? facts?.etcd : undefined;
-  if (!etcd) return unknown("NotObserved", "users and roles could not be read from etcd");
-  if (!wanted.enabled)
-    return etcd.enabled
-      ? no("Disabling", "auth is being disabled")
-      : no("Disabled", "spec.auth.enabled is false");
+  if (!etcd) return isUnknown(said("AuthUnread", {}));
+  if (!wanted.enabled) return isFalse(etcd.enabled ? said("AuthDisabling", {}) : said("AuthOff", {}));
   if (wait) return no(wait.reason, sayHold(wait));
-  if (!etcd.enabled) return no("Enabling", "users and roles are being prepared; auth is not enabled yet");
-  if (outcome) return no("Applying", "users and roles are being changed in etcd");
+  if (!etcd.enabled) return isFalse(said("AuthPrepared", {}));
+  if (outcome) return isFalse(said("AuthApplied", {}));
   const users = Object.keys(etcd.users).length;
   const { self = "" } = facts ?? {};
-  const enabled = `auth is enabled with ${users} users; the operator works as user ${self}`;
-  return yes("Enabled", `${enabled}; ${sayTokens(view)}`);
+  return isTrue(said("AuthOn", { users, self, tokens: tokensOf(view) }));
 }
 
 export function spaceLow(view: View, before: Condition["status"] | undefined): Verdict {
   if (view.observation.etcd.alarms.some(({ alarm }) => alarm === "NOSPACE"))
-    return yes("NoSpace", "the quota is full; delete keys or raise spec.options.quotaBackendBytes");
+    return isTrue(said("QuotaFull", {}));
   const shares = view.members.flatMap((member) => {
     const space = spaceOf(member);
     return space ? [{ name: member.name, ...space }] : [];
   });
-  if (shares.length === 0) return unknown("NotObserved", "no member answers");
+  if (shares.length === 0) return isUnknown(said("SpaceUnseen", {}));
   const limit = before === "True" ? ROOM_AGAIN : LOW_SPACE;
   const full = shares.filter(({ used, quota }) => used > limit * quota);
-  if (full.length > 0)
-    return yes(
-      "DataNearQuota",
-      `the data of ${names(full)} fills more than ${limit * 100} % of the quota; delete keys or raise spec.options.quotaBackendBytes`,
-    );
+  if (full.length > 0) return isTrue(said("DataNearQuota", { members: namesOf(full), limit }));
   const bloated = shares.filter(({ file, quota }) => file > FULL_FILE * quota);
-  if (bloated.length > 0)
-    return yes("FileNearQuota", `the database file of ${names(bloated)} is nearly as large as the quota`);
-  return no("Room", `less than ${LOW_SPACE * 100} % of the quota is used`);
+  if (bloated.length > 0) return isTrue(said("FileNearQuota", { members: namesOf(bloated) }));
+  return isFalse(said("Room", { limit: LOW_SPACE }));
 }
 
 export function corrupt(view: View): Verdict {
   const [outcome] = corruptRule(view);
   if (outcome && "hold" in outcome) return yes("Corrupt", sayHold(outcome.hold));
   const unreadable = view.members.filter((member) => exitOf(member)?.data === "unreadable");
-  if (unreadable.length > 0) return yes("Unreadable", `the data of ${names(unreadable)} cannot be read`);
+  if (unreadable.length > 0) return isTrue(said("DataUnreadable", { members: namesOf(unreadable) }));
   // A comparison that is due says nothing yet.
   if (outcome && outcome.act.class !== "maintain")
-    return yes("Corrupt", `members report corrupt data: ${outcome.act.message}`);
-  if (!view.hasQuorum) return unknown("NotObserved", "without quorum the members cannot be compared");
-  return no("NoDifference", "no alarm is armed, and the newest comparison found no difference");
+    return isTrue(said("CorruptReported", { step: outcome.act.message }));
+  if (!view.hasQuorum) return isUnknown(said("NotCompared", {}));
+  return isFalse(said("NoDifference", {}));
 }
 
-/** `told` is what the lack of a quorum means for the condition; where only we do not see one, nothing is known. */
-function whyNoQuorum(view: View, reported: typeof yes): Verdict {
-  if (view.observation.cluster.deleting) return reported("Deleting", "the cluster is being deleted");
-  if (view.spec.replicas === 0)
-    return reported("Hibernated", "spec.replicas is 0: no member is meant to run");
+/** `reported` is what the lack of a quorum means for the condition; where only we do not see one, nothing is known. */
+function whyNoQuorum(view: View, reported: typeof isTrue): Verdict {
+  if (view.observation.cluster.deleting) return reported(said("IsDeleted", {}));
+  if (view.spec.replicas === 0) return reported(said("Sleeps", {}));
   const wait = waitOf(quorumLost, view);
   const expired = wait && expiredInstead(view, wait);
   if (wait?.reason === "EtcdUnreachable") {
     const cause = expired ?? wait;
     return unknown(cause.reason, sayHold(cause));
   }
-  if (!view.established) return reported("Booting", "the cluster does not exist yet");
-  if (!wait) return reported("NoQuorum", "no quorum answers");
-  if (wait.reason !== "Waking") return reported(wait.reason, sayHold(wait));
-  return expired ? reported(expired.reason, sayHold(expired)) : reported("NoQuorum", sayHold(wait));
+  if (!view.established) return reported(said("NotThereYet", {}));
+  if (!wait) return reported(said("NoneAnswers", {}));
+  if (wait.reason !== "Waking") return reported({ reason: wait.reason, message: sayHold(wait) });
+  return expired
+    ? reported({ reason: expired.reason, message: sayHold(expired) })
+    : reported({ reason: "NoQuorum", message: sayHold(wait) });
 }
 
 /**

@@ -6,8 +6,18 @@ import type { MemberStatus } from "../../api/etcd-cluster-status.ts";
 import type { EtcdMemberStatus } from "../../api/etcd-member.ts";
 import type { MemberPhase } from "../../api/status-words.ts";
 import { whyUnreachable } from "../assess/out-of-reach.ts";
+import { CAUSES } from "../messages/causes.ts";
+import { memberVerdict as said } from "../messages/member-verdicts.ts";
 import type { MemberView, View } from "../view.ts";
-import { condition, findCondition, no, unknown, yes, type SeenAt, type Verdict } from "./condition.ts";
+import {
+  condition,
+  findCondition,
+  isFalse,
+  isTrue,
+  unknown,
+  type SeenAt,
+  type Verdict,
+} from "./condition.ts";
 
 export interface MemberState {
   readonly phase: MemberPhase;
@@ -25,34 +35,31 @@ export function memberRole(view: View, { entry, isLeader }: MemberView): MemberS
 
 export function memberState(member: MemberView): MemberState {
   const { record, workload, answer, healthy, isVoter, deleting } = member;
-  if (record.leaving) return state("Leaving", no("Leaving", `is leaving: ${record.leaving.reason}`));
+  if (record.leaving) return state("Leaving", isFalse(said("Leaving", { why: record.leaving.reason })));
   if (healthy) {
-    const retiring = record.retiring ? `; will be replaced: ${record.retiring.reason}` : "";
-    const deleted = deleting ? "; will be replaced: its record was deleted" : "";
-    const what = isVoter ? "is a healthy voter" : "is a healthy learner";
-    const fenced = member.fenced ? "; fenced: clients are not sent to it" : "";
-    return state("Healthy", yes("Healthy", `${what}${fenced}${retiring}${deleted}`));
+    const replaced = [
+      ...(record.retiring ? [record.retiring.reason] : []),
+      ...(deleting ? [CAUSES.deletedByHand] : []),
+    ];
+    return state("Healthy", isTrue(said("Healthy", { isVoter, fenced: member.fenced, replaced })));
   }
   if (member.outOfReach) return state("Unknown", unknown("Unreachable", whyUnreachable([member])));
   switch (workload.state) {
     case "absent": {
-      if (!record.run) return state("Hibernated", no("Hibernated", "is hibernated; its data is retained"));
-      const why = workload.notMade ? `: ${workload.notMade.message}` : "";
-      return state("Pending", no("NotRunning", `is not running${why}`));
+      if (!record.run) return state("Hibernated", isFalse(said("Hibernated", {})));
+      return state("Pending", isFalse(said("NotRunning", { why: workload.notMade?.message })));
     }
     case "waiting":
-      return state("Pending", no("Waiting", `cannot start: ${workload.reason}`));
-    case "stopping": {
-      const lost = workload.lostNode ? `: its node ${workload.lostNode} is gone` : "";
-      return state("Stopping", no("Stopping", `is stopping${lost}`));
-    }
+      return state("Pending", isFalse(said("Waiting", { why: workload.reason })));
+    case "stopping":
+      return state("Stopping", isFalse(said("Stopping", { node: workload.lostNode })));
     case "exited":
-      return state("Failed", no("Exited", `exited: ${workload.detail || workload.cause}`));
+      return state("Failed", isFalse(said("Exited", { why: workload.detail || workload.cause })));
     case "running": {
       const phase = record.joined ? "Unhealthy" : "Starting";
       return answer.reachable
-        ? state(phase, no("NotServing", "is running but does not serve yet"))
-        : state(phase, no("NotAnswering", `does not answer: ${answer.error}`));
+        ? state(phase, isFalse(said("NotServing", {})))
+        : state(phase, isFalse(said("NotAnswering", { error: answer.error })));
     }
   }
 }

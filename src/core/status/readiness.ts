@@ -6,10 +6,11 @@
 import type { Condition } from "../../api/metadata.ts";
 import type { Act, Decision, Hold, HoldReason } from "../action.ts";
 import type { StatusReason } from "../messages/condition-reasons.ts";
+import { conditionVerdict as said, sayWork, WORK_CONTINUES } from "../messages/condition-verdicts.ts";
 import { WORK } from "../messages/reasons.ts";
 import { sentences } from "../messages/words.ts";
 import type { View } from "../view.ts";
-import { no, timestamp, unknown, yes, type Verdict } from "./condition.ts";
+import { isFalse, isTrue, no, timestamp, unknown, yes, type Verdict } from "./condition.ts";
 
 /** What keeps the cluster from being as its spec says. */
 export interface Work {
@@ -35,8 +36,7 @@ const AT_REST: ReadonlySet<string> = new Set(["Paused", "Hibernated"] satisfies 
 export function workOf(decision: Decision, problems: readonly string[], failure?: string): Work | undefined {
   const { act, holds } = decision;
   if (act && (!isUpkeep(act) || failure !== undefined)) {
-    const failed = failure === undefined ? "" : ` (the last try failed: ${failure})`;
-    return { reason: WORK[act.class].reason, message: `${act.message}${failed}`, needsPerson: false };
+    return { reason: WORK[act.class].reason, message: sayWork(act.message, failure), needsPerson: false };
   }
   const wait = mainHold(holds) ?? holds.find(({ reason }) => reason === "ForeignMember");
   if (wait) {
@@ -59,16 +59,16 @@ export function progressOf(
   since: number,
   Quorate: Verdict,
 ): { readonly Reconciling: Verdict; readonly Stalled: Verdict } {
-  if (!work) return both("Converged", "the cluster matches its spec");
+  if (!work) return both(said("Converged", {}));
   const { reason, message, needsPerson } = work;
-  if (AT_REST.has(reason) && !isStoppedInNeed(view, Quorate)) return both(reason, message);
+  if (AT_REST.has(reason) && !isStoppedInNeed(view, Quorate)) return both(work);
   if (needsPerson || AT_REST.has(reason))
     return { Reconciling: no(reason, message), Stalled: yes(reason, message) };
   const seconds = Math.floor((view.now - since) / 1000);
   if (seconds < view.spec.progressDeadlineSeconds)
-    return { Reconciling: yes(reason, message), Stalled: no(reason, "no action is needed; work continues") };
-  const late = `no progress since ${timestamp(since)}; still trying: ${message}`;
-  return { Reconciling: no(DEADLINE, late), Stalled: yes(DEADLINE, late) };
+    return { Reconciling: yes(reason, message), Stalled: no(reason, WORK_CONTINUES) };
+  const late = said("StillTrying", { since: timestamp(since), message });
+  return { Reconciling: isFalse(late), Stalled: isTrue(late) };
 }
 
 /** A pause that keeps lost quorum from coming back is no rest: a person has to end it. */
@@ -77,10 +77,10 @@ function isStoppedInNeed({ spec, established, observation }: View, Quorate: Verd
   return spec.paused && isMeantToServe && Quorate.status === "False";
 }
 
-const DEADLINE = "ProgressDeadlineExceeded";
+const DEADLINE = "ProgressDeadlineExceeded" satisfies StatusReason;
 
-function both(reason: StatusReason, message: string): { Reconciling: Verdict; Stalled: Verdict } {
-  return { Reconciling: no(reason, message), Stalled: no(reason, message) };
+function both(given: Omit<Verdict, "status">): { Reconciling: Verdict; Stalled: Verdict } {
+  return { Reconciling: isFalse(given), Stalled: isFalse(given) };
 }
 
 /**
@@ -123,7 +123,7 @@ export function readyOf(view: View, judged: Judged, work: Work | undefined, heal
   const { Reconciling, Stalled, Available, Degraded, Quorate } = judged;
   const because = (verdict: Verdict): Verdict => no(verdict.reason, verdict.message);
   if (view.observation.cluster.deleting)
-    return no("Deleting", work?.message ?? "the cluster is being deleted");
+    return work ? no("Deleting", work.message) : isFalse(said("IsDeleted", {}));
   if (Quorate.status === "Unknown") return unknown(Quorate.reason, Quorate.message);
   if (view.spec.replicas === 0) return no("Hibernated", work?.message ?? Quorate.message);
   if (view.established && Quorate.status === "False") return because(Quorate);
@@ -134,7 +134,7 @@ export function readyOf(view: View, judged: Judged, work: Work | undefined, heal
   if (Degraded.status === "True") return because(Degraded);
   if (Degraded.status === "Unknown") return unknown(Degraded.reason, Degraded.message);
   if (Available.status !== "True") return because(Available);
-  return yes("Converged", `the cluster matches its spec: ${healthy}`);
+  return isTrue(said("ConvergedAnd", { healthy }));
 }
 
 /** The wait that explains most: one for a person, else one that keeps everything back, else the first. */

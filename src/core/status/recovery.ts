@@ -1,6 +1,5 @@
 /** The plan of a recovery as the status reports it. */
 import type { RecoveryStatus } from "../../api/etcd-cluster-status.ts";
-import { formatDuration } from "../../api/duration.ts";
 import {
   pointInstead,
   preferredInstead,
@@ -8,7 +7,8 @@ import {
   type Alternative,
 } from "../assess/recovery-alternative.ts";
 import { recoveryPlan, type RecoveryPlan } from "../assess/recovery-plan.ts";
-import { names, type MemberView, type View } from "../view.ts";
+import { sayRecovery, VOLUME_AWAY, type PlannedRecovery } from "../messages/recovery-words.ts";
+import { namesOf, type MemberView, type View } from "../view.ts";
 import { sentence } from "./condition.ts";
 
 const MOST_MEMBERS = 64;
@@ -19,7 +19,7 @@ export function recoveryOf(view: View): RecoveryStatus | undefined {
   return {
     plan: plan.hash,
     survivor: plan.survivor.name,
-    message: sentence(sayPlan(plan)),
+    message: sentence(sayRecovery(toSay(plan))),
     revision: plan.revisions,
     ...(plan.lost && { lostRevisions: plan.lost }),
     ...(plan.lostSeconds !== undefined && { lostSeconds: plan.lostSeconds }),
@@ -64,34 +64,21 @@ const planAndLoss = ({ plan, lost, lostSeconds }: Alternative) => ({
   ...(lostSeconds !== undefined && { lostSeconds }),
 });
 
-function sayPlan({ survivor, members, revisions, lost, lostSeconds }: RecoveryPlan): string {
+function toSay({ survivor, members, revisions, lost, lostSeconds }: RecoveryPlan): PlannedRecovery {
   const gone = members.filter(({ data }) => !data).map(({ member }) => member);
   const away = members.filter(({ unreachable }) => unreachable).map(({ member }) => member);
-  const unknown = away
-    .map((member) => `; what ${member.name} holds is not known: ${whyAway(member)}`)
-    .join("");
-  const reach =
-    revisions.least === revisions.most
-      ? `revision ${revisions.least}`
-      : `a revision from ${revisions.least} to ${revisions.most}`;
-  return `${survivor.name} would be taken as the whole cluster, with ${reach}, and the other members rebuilt from it; ${sayLoss(lost, names(gone))}${saySeconds(lostSeconds)}${unknown}`;
-}
-
-function sayLoss(lost: RecoveryPlan["lost"], gone: string): string {
-  const only = `writes that only ${gone} had are lost`;
-  if (lost === undefined) return only;
-  if (lost.most === 0) return `${only}; none is known of`;
-  const count = lost.least === lost.most ? `${lost.most}` : `${lost.least} to ${lost.most}`;
-  return `${only}: ${count} of the revisions that were seen`;
-}
-
-function saySeconds(most: number | undefined): string {
-  if (most === undefined) return "";
-  return `, and none of them was older than ${formatDuration(most * 1_000)} when quorum was lost`;
+  return {
+    survivor: survivor.name,
+    revisions,
+    gone: namesOf(gone),
+    lost,
+    lostSeconds,
+    unread: away.map((member) => ({ member: member.name, why: whyAway(member) })),
+  };
 }
 
 /** The words of what could not look into it, or of its volume. */
 function whyAway({ directory, volume }: MemberView): string {
   if (directory?.state === "unreachable") return directory.why;
-  return volume.state === "unreachable" ? volume.reason : "its volume cannot be reached";
+  return volume.state === "unreachable" ? volume.reason : VOLUME_AWAY;
 }

@@ -18,6 +18,7 @@ import {
   type Certificates,
 } from "./conditions.ts";
 import { memberRole } from "./member.ts";
+import { sayHealth } from "../messages/condition-verdicts.ts";
 import { recoveryOf } from "./recovery.ts";
 import { phaseOf } from "./phase.ts";
 import { progressOf, readyOf, workingSince, workOf } from "./readiness.ts";
@@ -166,7 +167,7 @@ function judgedOf(
 function healthOf(view: View): string {
   const voters = votersOf(view);
   const version = versionOf(view).current ?? view.spec.version;
-  return `${voters.filter(seemsHealthy).length} of ${voters.length} voters healthy, running etcd ${version}`;
+  return sayHealth({ healthy: voters.filter(seemsHealthy).length, voters: voters.length, version });
 }
 
 /** Records that vote, or, while nobody can be asked, that are known to have joined to vote. */

@@ -1,7 +1,7 @@
 /** "Why is nothing happening?": the decision, told to a person, with what to do next. */
 import type { Decision, Hold } from "../action.ts";
-import { sentences, stopped } from "../messages/words.ts";
-import { describeStep } from "../plan/plan.ts";
+import { SUMMARIES } from "../messages/summaries.ts";
+import { describeStep } from "../messages/step-names.ts";
 import { sentence } from "./condition.ts";
 
 export interface Reason {
@@ -30,17 +30,17 @@ export function why(decision: Decision): Explanation {
   const then = decision.heldBack.map(describeStep);
   if (decision.act) {
     return {
-      summary: `In progress: ${describeStep(decision.act)} (${decision.act.message}).`,
+      summary: SUMMARIES.acting(describeStep(decision.act), decision.act.message),
       reasons,
       then,
     };
   }
   if (decision.converged) {
     const [remark, ...others] = reasons;
-    if (!remark) return { summary: "Nothing to do: the cluster matches its spec.", reasons, then };
+    if (!remark) return { summary: SUMMARIES.converged, reasons, then };
     const needsPerson = remark.reason === "ForeignMember";
     return {
-      summary: `${needsPerson ? "Needs attention" : "Nothing to do"}: ${stopped(remark.message)}`,
+      summary: SUMMARIES.remark(needsPerson, remark.message),
       reasons: [summarized(remark), ...others],
       then,
     };
@@ -48,13 +48,13 @@ export function why(decision: Decision): Explanation {
   const reported = reasons.find((reason) => reason.next !== undefined);
   if (reported)
     return {
-      summary: `Waiting for a person: ${stopped(reported.message)}`,
+      summary: SUMMARIES.forPerson(reported.message),
       reasons: reasons.map((one) => (one === reported ? summarized(one) : one)),
       then,
     };
   const [first = "", ...more] = reasons.map(({ message }) => message);
   return {
-    summary: `Waiting: ${sentences(first, ...more.map(sentence))}`,
+    summary: SUMMARIES.waiting(first, more.map(sentence)),
     reasons: reasons.map(summarized),
     then,
   };

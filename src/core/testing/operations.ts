@@ -5,7 +5,8 @@ import { decide } from "../decide.ts";
 import type { Observation, OperationFacts } from "../observation.ts";
 import { reportOperations } from "../operations/report.ts";
 import type { OperationTask } from "../operations/task.ts";
-import { describeStep, plan } from "../plan/plan.ts";
+import { describeStep } from "../messages/step-names.ts";
+import { plan } from "../plan/plan.ts";
 import { viewOf } from "../view.ts";
 import { run } from "./cluster.ts";
 

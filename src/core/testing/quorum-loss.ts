@@ -4,7 +4,7 @@ import type { Action } from "../action.ts";
 import { recoveryPlan } from "../assess/recovery-plan.ts";
 import { decide } from "../decide.ts";
 import type { DirectoryMember, MemberDirectory, Observation } from "../observation.ts";
-import { describeStep } from "../plan/plan.ts";
+import { describeStep } from "../messages/step-names.ts";
 import { predict } from "../plan/predict.ts";
 import type { SnapshotFacts } from "../snapshots/facts.ts";
 import { viewOf } from "../view.ts";

@@ -1,7 +1,7 @@
 /** What one rule says of an observation, in a few words for each outcome. */
 import type { Rule } from "../rule.ts";
 import type { Observation } from "../observation.ts";
-import { describeStep } from "../plan/plan.ts";
+import { describeStep } from "../messages/step-names.ts";
 import { viewOf } from "../view.ts";
 
 /** `heal: leave demo-2` for a step, `Stopping` or `Corrupt for 5000 ms` for a wait. */

@@ -6,14 +6,15 @@
 import type { EtcdClusterStatus } from "../../api/etcd-cluster-status.ts";
 import { CLUSTER_CONDITIONS, type ClusterConditionType } from "../../api/status-words.ts";
 import type { ApiError } from "../../api/validate.ts";
-import type { StatusReason } from "../../core/messages/condition-reasons.ts";
+import { conditionVerdict as said, NOT_OBSERVED } from "../../core/messages/condition-verdicts.ts";
 import {
   condition,
   findCondition,
-  no,
+  isFalse,
+  isTrue,
+  isUnknown,
   sentence,
   unknown,
-  yes,
   type Verdict,
 } from "../../core/status/condition.ts";
 import { fitCluster } from "./fit-status.ts";
@@ -27,26 +28,20 @@ type StatusFrom = (
 /** That the spec is not applied is certain, whatever runs. */
 export function invalidStatus(errors: readonly ApiError[]): StatusFrom {
   const what = errors.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  const message = `the cluster is invalid (${what}), so nothing was changed. Correct it; running members are unaffected`;
-  return unobserved("InvalidSpec", no("InvalidSpec", message), "not observed while the cluster is invalid");
+  return unobserved(isFalse(said("SpecInvalid", { errors: what })), NOT_OBSERVED.InvalidSpec);
 }
 
 export function faultStatus(error: unknown): StatusFrom {
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const message = `internal error while reconciling this cluster (${what}). Running members are unaffected. Undo the last edit, and report the operator's log`;
-  return unobserved(
-    "OperatorFault",
-    unknown("OperatorFault", message),
-    "not observed because of an internal error of the operator",
-  );
+  return unobserved(isUnknown(said("OperatorFails", { error: what })), NOT_OBSERVED.OperatorFault);
 }
 
-function unobserved(reason: StatusReason, ready: Verdict, others: string): StatusFrom {
-  const { message } = ready;
+function unobserved(ready: Verdict, others: string): StatusFrom {
+  const { reason, message } = ready;
   const reported: Readonly<Partial<Record<ClusterConditionType, Verdict>>> = {
     Ready: ready,
-    Reconciling: no(reason, message),
-    Stalled: yes(reason, message),
+    Reconciling: isFalse(ready),
+    Stalled: isTrue(ready),
   };
   return (previous, generation, now) =>
     fitCluster({
