@@ -81,6 +81,22 @@ test("a CA that is due is rotated whole: trusted by all, then signing, then the 
   assert.equal(steps.filter((code) => code === "MemberRolled").length, 6, "each member twice");
 });
 
+test("a CA that falls due soon after the other plane's is rotated with it: one roll for both, twice", () => {
+  const soon = { rotateAt: NOW + MINUTE, expiresAt: NOW + 21 * MINUTE };
+  for (const [first, second] of [
+    ["client", "peer"],
+    ["peer", "client"],
+  ] as const) {
+    const steps = played(rotating(healthy(), { [first]: { rotateAt: NOW }, [second]: soon }));
+    assert.equal(steps.filter((code) => code === "AuthorityDue").length, 2);
+    assert.equal(steps.filter((code) => code === "MemberRolled").length, 6, "each member twice");
+  }
+  const late = { rotateAt: NOW + 3 * MINUTE, expiresAt: NOW + 23 * MINUTE };
+  const apart = rotating(healthy(), { client: { rotateAt: NOW }, peer: late });
+  assert.deepEqual(codes(apart), ["AuthorityDue"], "another tenth of its last time has to be near");
+  assert.deepEqual(codes(rotating(healthy(), { peer: soon })), [], "not by itself");
+});
+
 test("nothing begins before it is due, nor while a member is not well", () => {
   assert.deepEqual(codes(rotating(healthy(), {})), []);
   const due = rotating(healthy(), { peer: { rotateAt: NOW } });

@@ -22,6 +22,9 @@ const DEFAULT_SOAK = "10m";
 /** What members trust and show is looked at this often; nothing tells when it changes. */
 const LOOK_MS = 1_000;
 
+/** A part of the time from when a CA is due to its end. */
+const SOON = 0.1;
+
 interface Rotation {
   readonly plane: Plane;
   readonly authority: AuthorityFacts;
@@ -42,13 +45,13 @@ export const rotateAuthorities: Rule = (view) => {
     const wait = waits.get(rotation);
     if (wait) return [wait];
     // Both planes together: dropping is a roll, and one roll is enough.
-    return isReissuing(rotation) && !mayDrop ? [] : advance(view, rotation);
+    return isReissuing(rotation) && !mayDrop ? [] : advance(view, rotation, planes);
   });
 };
 
 const isReissuing = ({ authority: { phase } }: Rotation) => phase === "Reissue";
 
-function advance(view: View, { plane, authority }: Rotation): Outcome[] {
+function advance(view: View, { plane, authority }: Rotation, planes: readonly Rotation[]): Outcome[] {
   const { current, phase, expiresAt, turn, given, successor } = authority;
   const to = (next: RotationPhase) => {
     return { kind: "RotateAuthority", plane, to: next, current, ...(turn && { turn }) } as const;
@@ -56,7 +59,7 @@ function advance(view: View, { plane, authority }: Rotation): Outcome[] {
   switch (phase) {
     case "Steady": {
       if (turn !== "Begin")
-        return isDue(view, authority)
+        return isDue(view, authority, planes)
           ? [act("roll", "AuthorityDue", { plane, expiresAt }, to("Bundle"))]
           : [];
       const source = successor === undefined ? "ours" : given ? "changed" : "given";
@@ -75,9 +78,17 @@ function advance(view: View, { plane, authority }: Rotation): Outcome[] {
   }
 }
 
-/** A rotation restarts everybody twice: it begins only while all are well. */
-function isDue(view: View, { rotateAt }: AuthorityFacts): boolean {
-  return view.now >= rotateAt && present(view).every(isSettled);
+/**
+ * A rotation restarts everybody twice: it begins only while all are well. One that is due soon begins with the other
+ * plane's: the CAs of both are as old as the cluster, to the second, and would restart everybody once more.
+ */
+function isDue(view: View, { rotateAt, expiresAt }: AuthorityFacts, planes: readonly Rotation[]): boolean {
+  const isBegun = planes.some(
+    ({ authority }) =>
+      authority.phase === "Bundle" || (authority.phase === "Steady" && view.now >= authority.rotateAt),
+  );
+  const early = isBegun ? (expiresAt - rotateAt) * SOON : 0;
+  return view.now >= rotateAt - early && present(view).every(isSettled);
 }
 
 /** Why the present phase is not over; undefined when it is. */
