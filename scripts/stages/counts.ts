@@ -3,6 +3,8 @@
  * run again alone: a file that passes then is not counted as failed, but told as flaky.
  */
 import { relative, resolve } from "node:path";
+import type { Searched } from "../search/folder.ts";
+import { sum as sumOfSearches } from "../search/record.ts";
 import type { Counts, StageRecord, TestRecord } from "./records.ts";
 import { seconds, type FileTime, type FlakyFile, type StageResult } from "./result.ts";
 import type { Stage } from "./table.ts";
@@ -25,6 +27,7 @@ interface Ended {
   readonly times: readonly FileTime[];
   readonly counts: Counts;
   readonly failures: readonly Failure[];
+  readonly searched: Searched;
 }
 
 const NO_TESTS: Counts = { tests: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 };
@@ -71,7 +74,7 @@ class ProcessCounts {
   }
 
   /** The process has ended: its own counts are the truth, its faults count as one failed test each. */
-  end({ counts = NO_TESTS, faults, output }: TestProcessEnd, ms: number): void {
+  end({ counts = NO_TESTS, faults, output, searched }: TestProcessEnd, ms: number): void {
     const { voice, root } = this.#reported;
     // Of one file alone a fault of the process is that file's, and so is the time that its servers took to start.
     const [only = ""] = this.#files;
@@ -91,6 +94,7 @@ class ProcessCounts {
       times: this.#times,
       counts: { ...counts, tests: counts.tests + faults.length, failed, cancelled: 0 },
       failures: this.#failures,
+      searched,
     });
   }
 
@@ -142,8 +146,10 @@ export class StageCounts {
   result(ms: number): StageResult {
     const sum = (of: (counts: Counts) => number) =>
       this.#ended.reduce((total, { counts }) => total + of(counts), 0);
+    const { files, bytes } = sumOfSearches(this.#ended.map(({ searched }) => searched));
     return {
       title: this.#reported.stage.title,
+      searched: { files, bytes },
       tests: sum(({ tests }) => tests),
       passed: sum(({ passed }) => passed),
       failed: sum(({ failed }) => failed),

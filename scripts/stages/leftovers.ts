@@ -14,8 +14,8 @@ const GRACE_MS = 2000;
 const KILLED_MS = 20_000;
 
 /** Short, because paths of sockets may have no more than 107 bytes; open, because some tests act as another user. */
-export function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "q-"));
+export function makeFolder(parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, "q-"));
   chmodSync(folder, 0o755);
   return folder;
 }

@@ -80,3 +80,12 @@ test("short times are reported in milliseconds, long ones in minutes", () => {
   assert.equal(seconds(125_000), "2 min 05 s");
   assert.equal(seconds(179_700), "3 min 00 s");
 });
+
+test("how much was searched for keys and passwords is told, over all stages", () => {
+  const searched = { files: 3, bytes: 3 * 2 ** 20 };
+  assert.match(
+    summary([{ ...passed, searched }, passed], 1),
+    /\nsearched for keys and passwords: 3 files and objects, 3 MiB\n/,
+  );
+  assert.doesNotMatch(summary([passed], 1), /searched/);
+});

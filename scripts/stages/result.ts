@@ -28,6 +28,8 @@ export interface StageResult {
   readonly flaky: readonly FlakyFile[];
   /** How long each file took: its tests, and where it has a process of its own also what they started. */
   readonly files?: readonly FileTime[];
+  /** What its processes wrote that was searched for keys and passwords; what was found is among the failures. */
+  readonly searched?: { readonly files: number; readonly bytes: number };
   /** Why the stage did not run, and what to do about it. */
   readonly couldNotRun?: string;
 }
@@ -70,7 +72,7 @@ export function summary(results: readonly StageResult[], ms: number): string {
       );
     if (ranNothing(one)) lines.push(`${one.title} executed no test, which counts as a failure`);
   }
-  lines.push(...slowest(results));
+  lines.push(...slowest(results), ...searched(results));
   const flaky = flakyFiles(results);
   const last = flaky.length > 0 ? [`flaky: ${flaky.join(", ")}`] : [];
   return [...lines, "", ...closingLines(results, ms), ...last].join("\n");
@@ -87,6 +89,15 @@ function slowest(results: readonly StageResult[]): string[] {
     .slice(0, SLOWEST)
     .map(({ file, ms }) => `${file} ${seconds(ms)}`);
   return [`slowest: ${named.join(", ")}`];
+}
+
+/** That the search took place, and how much it saw. */
+function searched(results: readonly StageResult[]): string[] {
+  const seen = results.flatMap((one) => one.searched ?? []);
+  if (seen.length === 0) return [];
+  const files = seen.reduce((total, one) => total + one.files, 0);
+  const mebibytes = seen.reduce((total, one) => total + one.bytes, 0) / 2 ** 20;
+  return [`searched for keys and passwords: ${files} files and objects, ${mebibytes.toFixed(0)} MiB`];
 }
 
 function flakyFiles(results: readonly StageResult[]): string[] {

@@ -4,7 +4,10 @@
  */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Search } from "../search/process.ts";
+import type { Searched } from "../search/folder.ts";
 import { clearFolder, endChildren, makeFolder, stopAll } from "./leftovers.ts";
 import { RecordSplitter, type Counts, type StageRecord } from "./records.ts";
 
@@ -18,6 +21,8 @@ export interface TestProcess {
   readonly namePattern?: string;
   /** No other test process of this run has the same meanwhile: tests choose their ports by it. */
   readonly lane?: number;
+  /** Where its temporary folder is made, if not where those of this machine are. */
+  readonly temporary?: string;
   readonly signal: AbortSignal;
   readonly onRecord: (record: StageRecord) => void;
 }
@@ -28,6 +33,8 @@ export interface TestProcessEnd {
   readonly faults: readonly string[];
   /** What the tests printed. */
   readonly output: string;
+  /** What was searched for keys and passwords; what was found is among the faults. */
+  readonly searched: Searched;
 }
 
 const MOST_OUTPUT = 4 * 1024 * 1024;
@@ -42,12 +49,15 @@ export async function runTestProcess(options: TestProcess): Promise<TestProcessE
     "--test-isolation=none",
     `--test-timeout=${testLimitMs}`,
     `--test-reporter=${join(root, "scripts/stages/reporter.ts")}`,
+    `--import=${pathToFileURL(join(root, "scripts/search/on-removal.ts")).href}`,
     ...(namePattern === undefined ? [] : [`--test-name-pattern=${namePattern}`]),
     ...options.files,
   ];
-  const folder = makeFolder();
+  const folder = makeFolder(options.temporary);
+  const search = new Search(folder);
   const env = {
     ...process.env,
+    ...search.env,
     // Inside another run of the test runner (our own tests) the context would change the reporter.
     NODE_TEST_CONTEXT: undefined,
     TMPDIR: folder,
@@ -73,6 +83,7 @@ export async function runTestProcess(options: TestProcess): Promise<TestProcessE
     heard = performance.now();
     if (record.kind === "summary") counts = record.counts;
     else if (record.kind === "remark") faults.push(record.text);
+    else search.hears(record.error ?? "");
     onRecord(record);
   }, keep);
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => splitter.write(chunk));
@@ -100,6 +111,8 @@ export async function runTestProcess(options: TestProcess): Promise<TestProcessE
   clearInterval(limit);
   signal.removeEventListener("abort", stop);
   splitter.end();
+  for (const text of [output, ...faults]) search.hears(text);
+  const searched = search.end();
   const files = clearFolder(folder);
 
   if (overran !== undefined) {
@@ -120,7 +133,8 @@ export async function runTestProcess(options: TestProcess): Promise<TestProcessE
     if (files.length > 0)
       faults.push(`left files in its temporary folder (removed now): ${files.join(", ")}`);
   }
-  return { counts, faults, output };
+  for (const found of searched.found) faults.push(`wrote a key or a password: ${found}`);
+  return { counts, faults, output, searched };
 }
 
 async function pipesClosed(child: {

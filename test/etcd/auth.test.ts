@@ -8,6 +8,7 @@ import { systemClock } from "../../src/seams/clock.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { TestCluster, type TestMember } from "../support/etcd-cluster.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
+import { passwordOf } from "../support/passwords.ts";
 
 for (const version of newestVersions) {
   test(`etcd ${version}: authentication from nothing to users with roles, and back`, async (t) => {
@@ -22,14 +23,14 @@ for (const version of newestVersions) {
         endpoints: cluster.endpoints,
         credentials: { user, password },
       });
-    const root = as("root", "secret");
+    const root = as("root", passwordOf("root"));
 
     await t.test("it cannot be enabled before root has its role (R39)", async () => {
       assert.equal((await open.auth.status()).enabled, false);
       await assert.rejects(open.auth.enable(), { kind: "auth-root-user-missing" });
       await assert.rejects(open.auth.authenticate("root", "x"), { kind: "auth-not-enabled" });
-      await open.auth.userAdd("root", "secret");
-      await assert.rejects(open.auth.userAdd("root", "secret"), { kind: "auth-user-exists" });
+      await open.auth.userAdd("root", passwordOf("root"));
+      await assert.rejects(open.auth.userAdd("root", passwordOf("root")), { kind: "auth-user-exists" });
       await assert.rejects(open.auth.enable(), { kind: "auth-root-role-missing" });
       await assert.rejects(open.auth.userGrantRole("root", "nothing"), { kind: "auth-role-not-found" });
       await open.auth.roleAdd("root").catch(() => undefined); // Some versions have it from the start.
@@ -45,7 +46,7 @@ for (const version of newestVersions) {
       await assert.rejects(open.kv.get("a"), { kind: "auth-user-required" });
       await assert.rejects(as("root", "wrong").kv.get("a"), { kind: "auth-failed" });
       await assert.rejects(root.auth.userDelete("root"), { kind: "auth-invalid-management" });
-      assert.ok((await root.auth.authenticate("root", "secret")).length > 0);
+      assert.ok((await root.auth.authenticate("root", passwordOf("root"))).length > 0);
     });
 
     await t.test("a user may what its roles grant, and no more", async () => {
@@ -61,12 +62,12 @@ for (const version of newestVersions) {
         ],
         ["READ", "app/", "app0"],
       );
-      await root.auth.userAdd("alice", "pw");
+      await root.auth.userAdd("alice", passwordOf("alice"));
       await root.auth.userGrantRole("alice", "reader");
       assert.deepEqual(await root.auth.userGet("alice"), ["reader"]);
       assert.ok((await root.auth.userList()).includes("alice"));
       assert.ok((await root.auth.roleList()).includes("reader"));
-      const alice = as("alice", "pw");
+      const alice = as("alice", passwordOf("alice"));
       assert.equal(await alice.kv.get("app/x"), undefined);
       await assert.rejects(alice.kv.put("app/x", "1"), { kind: "permission-denied", outcome: "not-applied" });
       await assert.rejects(alice.kv.get("other"), { kind: "permission-denied" });
@@ -76,11 +77,11 @@ for (const version of newestVersions) {
     });
 
     await t.test("a token that is no longer good is renewed unseen", async () => {
-      const alice = as("alice", "pw");
+      const alice = as("alice", passwordOf("alice"));
       await alice.kv.get("app/x");
       // Each change of users or roles makes the tokens of before too old; a restart forgets simple ones.
-      await root.auth.userChangePassword("alice", "pw2");
-      await assert.rejects(as("alice", "pw").kv.get("app/x"), { kind: "auth-failed" });
+      await root.auth.userChangePassword("alice", passwordOf("alice again"));
+      await assert.rejects(as("alice", passwordOf("alice")).kv.get("app/x"), { kind: "auth-failed" });
       await member.running.stop();
       await cluster.restart(member);
       await eventually("root reads again", async () => (await root.kv.get("a")) !== undefined);

@@ -28,6 +28,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import { etcdOf, TestCluster, world, type TestMember } from "../support/etcd-cluster.ts";
 import { sampledVersions } from "../support/sample.ts";
 import { snapshot, snapshotJson } from "../support/snapshot-verbs.ts";
+import { passwordOf } from "../support/passwords.ts";
 
 const CHANGES = 200;
 const POINTS = 20;
@@ -251,7 +252,7 @@ for (const version of sampledVersions)
       const before = await revisionNow();
       await recorded(before);
       events.length = 0;
-      await client.auth.userAdd("someone", "secret");
+      await client.auth.userAdd("someone", passwordOf("root"));
       await client.kv.put("after", "auth");
       await client.kv.put("after", "auth, again");
       await eventually("the new base", () => events.some(({ kind }) => kind === "base"));
@@ -280,8 +281,8 @@ for (const version of sampledVersions)
     });
 
     await t.test("by the command, with authentication on, compressed and encrypted", async () => {
-      const env = { ETCDCTL_USER: "root", ETCDCTL_PASSWORD: "secret" };
-      await client.auth.userAdd("root", "secret");
+      const env = { ETCDCTL_USER: "root", ETCDCTL_PASSWORD: passwordOf("root") };
+      await client.auth.userAdd("root", passwordOf("root"));
       await client.auth.roleAdd("root");
       await client.auth.userGrantRole("root", "root");
       await client.auth.enable();
@@ -289,7 +290,7 @@ for (const version of sampledVersions)
         transport: cluster.transport(),
         clock: systemClock,
         endpoints: cluster.endpoints,
-        credentials: { user: "root", password: "secret" },
+        credentials: { user: "root", password: passwordOf("root") },
       });
       const key = path.join(cluster.dir, "key");
       writeFileSync(key, "0f".repeat(32), { mode: 0o600 });

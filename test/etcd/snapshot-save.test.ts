@@ -13,6 +13,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import { etcdOf, TestCluster, type TestMember } from "../support/etcd-cluster.ts";
 import { newestVersions } from "../support/etcd-versions.ts";
 import { snapshot, snapshotJson } from "../support/snapshot-verbs.ts";
+import { passwordOf } from "../support/passwords.ts";
 
 for (const version of newestVersions) {
   test(`etcd ${version}: revision, keys and size are what etcdutl prints, in every state of the data`, async (t) => {
@@ -90,7 +91,7 @@ for (const version of newestVersions) {
     for (let i = 0; i < 50; i++) await client.kv.put(`key/${i}`, "x".repeat(10_000));
     const lease = await client.lease.grant(3600);
     await client.kv.put("leased", "x", { lease: lease.id });
-    await client.auth.userAdd("root", "secret");
+    await client.auth.userAdd("root", passwordOf("root"));
     await client.auth.roleAdd("root").catch(() => undefined);
     await client.auth.userGrantRole("root", "root");
     await client.auth.enable();
@@ -108,7 +109,7 @@ for (const version of newestVersions) {
     const endpoints = ["--endpoints", cluster.endpoints.map(({ url }) => url).join(",")];
     const folder = path.join(cluster.dir, "backups");
     const key = file("key", "0f".repeat(32));
-    const user = { ETCDCTL_USER: "root", ETCDCTL_PASSWORD: "secret" };
+    const user = { ETCDCTL_USER: "root", ETCDCTL_PASSWORD: passwordOf("root") };
 
     await t.test("without a user it is refused, and says so", async () => {
       await assert.rejects(

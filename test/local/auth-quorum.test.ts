@@ -9,9 +9,10 @@ import { apply, hasReason, setPassword, Somebody } from "../support/local-auth.t
 import { LocalCluster } from "../support/local-cluster.ts";
 import { ask, ended } from "../support/local-operations.ts";
 import { sampledVersions } from "../support/sample.ts";
+import { passwordOf } from "../support/passwords.ts";
 
 const denied = { kind: "permission-denied" } as const;
-const PASSWORD = "a password of app";
+const PASSWORD = passwordOf("app");
 
 const LOGINS = [
   {

@@ -18,12 +18,13 @@ import { apply, find, hasReason, remove, setPassword, Somebody, subjectOf } from
 import { assertNoLeakOnMachine } from "../support/leaks.ts";
 import { CLUSTER, inOrder, LocalCluster } from "../support/local-cluster.ts";
 import { EVERY_CASE, sampledVersions } from "../support/sample.ts";
+import { passwordOf } from "../support/passwords.ts";
 
 const denied = { kind: "permission-denied" } as const;
 /** Objects and their users in etcd; each also has a password. */
 const USERS = { alice: "alice", bob: "bob", carol: "carol", dave: "dave", erin: "erin@example.com" } as const;
 type Name = keyof typeof USERS;
-const passwordOf = (name: Name) => `first secret of ${name}`;
+const SECOND = passwordOf("carol, the second one");
 const enabled: EtcdClusterSpecInput["auth"] = { enabled: true, clientRoles: ["all-reader"] };
 
 /** Three roles and five users, whichever way they come. */
@@ -59,7 +60,7 @@ for (const version of sampledVersions) {
       dave: { roles: [] },
       erin: { roles: ["root"], name: USERS.erin },
     })) {
-      setPassword(local, `${name}-password`, passwordOf(name as Name));
+      setPassword(local, `${name}-password`, passwordOf(name));
       await apply(local, "EtcdUser", name, { passwordSecret: `${name}-password`, ...spec });
     }
 
@@ -142,8 +143,8 @@ for (const version of sampledVersions) {
       await auth.userGrantRole("dave", "root");
       await auth.roleGrantPermission("all-reader", "WRITE", { key: "x" });
       await auth.userDelete("alice");
-      await auth.userChangePassword("carol", "changed by hand");
-      await auth.userAdd("mallory", "of another tool");
+      await auth.userChangePassword("carol", passwordOf("changed by hand"));
+      await auth.userAdd("mallory", passwordOf("another tool"));
       const isRight = async () => {
         const [bobs, daves, readers, users] = await Promise.all([
           auth.userGet("bob"),
@@ -165,10 +166,10 @@ for (const version of sampledVersions) {
     });
 
     await t.test("a password follows its file", async () => {
-      setPassword(local, "carol-password", "second secret");
+      setPassword(local, "carol-password", SECOND);
       local.controller.loop.wake();
       await local.until("the new password is right", () =>
-        erin.client.auth.authenticate("carol", "second secret").then(
+        erin.client.auth.authenticate("carol", SECOND).then(
           () => true,
           () => false,
         ),
@@ -242,7 +243,7 @@ for (const version of sampledVersions) {
     await t.test("no password and no key is told anywhere", () => {
       const generated = readFileSync(local.files.password(`${CLUSTER}-root`), "utf8").trim();
       assert.ok(generated.length > 20);
-      assertNoLeakOnMachine(local, ["first secret of carol", "second secret"]);
+      assertNoLeakOnMachine(local, [passwordOf("carol"), SECOND]);
     });
 
     await t.test("it is disabled again on the running cluster", async () => {
@@ -257,8 +258,8 @@ for (const version of sampledVersions) {
 
   test(`etcd ${version}: users by password, without TLS`, async () => {
     await using local = await LocalCluster.start({ replicas: 1, version });
-    setPassword(local, "my-root", "given by me");
-    setPassword(local, "app", "app secret");
+    setPassword(local, "my-root", passwordOf("given by me"));
+    setPassword(local, "app", passwordOf("app"));
     await apply(local, "EtcdRole", "app", {
       permissions: [{ access: "ReadWrite", key: "app/", prefix: true }],
     });
@@ -266,14 +267,14 @@ for (const version of sampledVersions) {
     // Left by somebody, with passwords that nobody knows, or none: enabling must not lock everybody out.
     const { auth } = await local.client();
     await auth.userAdd("root", undefined);
-    await auth.userAdd("quorate-controller", "of another time");
+    await auth.userAdd("quorate-controller", passwordOf("another time"));
     await auth.userAdd("quorate-user", undefined);
     await local.edit({ auth: { enabled: true, rootPasswordSecret: "my-root", clientRoles: ["app"] } });
     await local.settled();
     await apply(local, "EtcdUser", "certified", { certificate: {} });
     assert.match(await hasReason(local, "EtcdUser", "certified", "CertificateUnavailable"), /plaintext/);
-    await using root = Somebody.byPassword(local, "root", "given by me");
-    await using app = Somebody.byPassword(local, "app", "app secret");
+    await using root = Somebody.byPassword(local, "root", passwordOf("given by me"));
+    await using app = Somebody.byPassword(local, "app", passwordOf("app"));
     const generated = readFileSync(local.files.password(`${CLUSTER}-client-auth`), "utf8").trim();
     await using client = Somebody.byPassword(local, "quorate-user", generated);
     await app.client.kv.put("app/1", "x");
@@ -284,9 +285,9 @@ for (const version of sampledVersions) {
     await local.edit({ replicas: 3 });
     await local.settled();
     assert.equal(local.view().voters, 3);
-    setPassword(local, "my-root", "another one");
+    setPassword(local, "my-root", passwordOf("another one"));
     local.controller.loop.wake();
-    await using other = Somebody.byPassword(local, "root", "another one");
+    await using other = Somebody.byPassword(local, "root", passwordOf("another one"));
     await local.until("root has its new password", () =>
       other.client.kv.get("other").then(
         () => true,
@@ -332,7 +333,7 @@ test("auth that was enabled by hand is told with the way out, and does not lock 
   const version = sampledVersions.at(-1) ?? "";
   await using local = await LocalCluster.start({ replicas: 1, version, tls: { mode: "Managed" } });
   const { auth } = await local.client();
-  await auth.userAdd("root", "by hand");
+  await auth.userAdd("root", passwordOf("root"));
   await auth.userGrantRole("root", "root");
   await auth.enable();
   await local.until("it is told", (_view, { decision }) =>

@@ -17,6 +17,7 @@ import { LocalCluster } from "../support/local-cluster.ts";
 import { ask, ended } from "../support/local-operations.ts";
 import { sampled } from "../support/sample.ts";
 import { snapshotJson } from "../support/snapshot-verbs.ts";
+import { passwordOf } from "../support/passwords.ts";
 
 const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-restore-auth-"));
 after(() => rmSync(dir, { recursive: true, force: true }));
@@ -90,12 +91,12 @@ for (const version of versions) {
       await using foreign = await TestCluster.start({ version, members: 1 });
       const client = foreign.client();
       await client.kv.put("key", "of somebody else");
-      await client.auth.userAdd("root", "their secret");
+      await client.auth.userAdd("root", passwordOf("root"));
       await client.auth.userGrantRole("root", "root");
       await client.auth.enable();
       const [member] = foreign.members;
       assert.ok(member);
-      const login = ["--user", "root", "--password", "their secret"];
+      const login = ["--user", "root", "--password", passwordOf("root")];
       await snapshotJson<Manifest>(["save", "--endpoints", member.clientUrl, ...login, file]);
     }
     const restore = { source: { file: { path: file } } };

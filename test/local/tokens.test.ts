@@ -12,6 +12,7 @@ import { assertNoLeakOnMachine } from "../support/leaks.ts";
 import { LocalCluster } from "../support/local-cluster.ts";
 import { ask, ended } from "../support/local-operations.ts";
 import { sampledVersions } from "../support/sample.ts";
+import { passwordOf } from "../support/passwords.ts";
 
 const enabled = (token?: NonNullable<EtcdClusterSpecInput["auth"]>["token"]) => ({
   auth: { enabled: true, clientRoles: [], ...(token && { token }) },
@@ -45,7 +46,7 @@ function writing({ client }: Somebody) {
 for (const version of sampledVersions) {
   test(`etcd ${version}: clients by password work on while tokens and their key change`, async (t) => {
     await using local = await LocalCluster.start({ replicas: 3, version, tls: { mode: "Disabled" } });
-    setPassword(local, "app", "a password");
+    setPassword(local, "app", passwordOf("app"));
     await apply(local, "EtcdRole", "app", {
       permissions: [{ access: "ReadWrite", key: "app/", prefix: true }],
     });
@@ -53,7 +54,7 @@ for (const version of sampledVersions) {
     await local.edit(enabled());
     await hasReason(local, "EtcdUser", "app", "Applied");
     await local.settled();
-    await using somebody = Somebody.byPassword(local, "app", "a password");
+    await using somebody = Somebody.byPassword(local, "app", passwordOf("app"));
     const writer = writing(somebody);
     const kept = () => readdirSync(local.files.tokenKeys);
     const configs = () =>
@@ -65,7 +66,7 @@ for (const version of sampledVersions) {
       assert.deepEqual(kept(), ["1.key"]);
       assert.equal(statSync(local.files.tokenKey(1)).mode & 0o777, 0o600);
       assert.ok(configs().every((text) => text.includes("sign-method=HS256,ttl=60s")));
-      const token = await somebody.client.auth.authenticate("app", "a password");
+      const token = await somebody.client.auth.authenticate("app", passwordOf("app"));
       assert.equal(token.split(".").length, 3, "it is a JWT");
     });
 

@@ -21,6 +21,7 @@ import { putSecret, secretFiles } from "../support/bed-secrets.ts";
 import { PATHS } from "../support/kube-paths.ts";
 import { assertNoLeakOnBed } from "../support/leaks.ts";
 import { ClusterOnBed, startOperator, upWithDefinitions, type Running } from "../support/operator.ts";
+import { passwordOf } from "../support/passwords.ts";
 
 const pki = createPki(systemClock, systemRandom);
 
@@ -104,7 +105,7 @@ async function isTold(user: string, reason: string, says: RegExp): Promise<void>
 }
 
 test("a role that does not exist and a password Secret that is deleted are told with their field; etcd and members stay as they are", async () => {
-  await putSecret(bed, "reader-password", { password: "of the reader" }, { cluster: "demo" });
+  await putSecret(bed, "reader-password", { password: passwordOf("reader") }, { cluster: "demo" });
   await apply("EtcdRole", "reader", { permissions: [{ access: "Read", key: "", prefix: true }] });
   await apply("EtcdUser", "reader", { roles: ["reader"], passwordSecret: "reader-password" });
   await isTold("reader", "Applied", /./);
@@ -126,7 +127,7 @@ test("a role that does not exist and a password Secret that is deleted are told 
     assert.ok(!users.includes("hopeful") && !users.includes("secretive"), users.join());
     assert.deepEqual(await auth.userGet("reader"), ["reader"]);
     // Its password still opens etcd.
-    assert.ok(await auth.authenticate("reader", "of the reader"));
+    assert.ok(await auth.authenticate("reader", passwordOf("reader")));
   } finally {
     await transport.close();
   }

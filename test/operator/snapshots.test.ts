@@ -25,6 +25,7 @@ import {
 import { ownImage } from "../support/own-image.ts";
 import { snapshot as quorateSnapshot } from "../support/snapshot-verbs.ts";
 import { S3Server } from "../support/versitygw.ts";
+import { PASSWORD_MARK } from "../support/passwords.ts";
 
 const PATIENCE = { withinMs: PATIENCE_MS, everyMs: 100 };
 
@@ -164,7 +165,7 @@ test("the Job has no token, no rights and no label that a selector of the cluste
   assert.equal(pod?.serviceAccountName, "quorate-snapshot");
   assert.equal(pod?.automountServiceAccountToken, false);
   assert.equal(metadata?.labels?.["app.kubernetes.io/component"], "snapshot");
-  assert.ok(!JSON.stringify(spec).includes("tester-secret"));
+  assert.ok(!JSON.stringify(spec).includes(PASSWORD_MARK));
 });
 
 test("credentials that the store refuses fail the snapshot at once, and the status says so", async () => {

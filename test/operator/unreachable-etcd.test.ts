@@ -21,6 +21,7 @@ import {
   upWithDefinitions,
   type Running,
 } from "../support/operator.ts";
+import { passwordOf } from "../support/passwords.ts";
 
 let bed: TestTestbed;
 let running: Running;
@@ -172,7 +173,7 @@ test("an edit that no member can start with, made while etcd is out of sight, re
 
 test("etcd authentication enabled by hand: the operator lets itself in by its CA, reports it, and goes on with its work", async () => {
   const client = await cluster.etcd();
-  await client.auth.userAdd("root", "secret");
+  await client.auth.userAdd("root", passwordOf("root"));
   await client.auth.roleAdd("root").catch(() => undefined); // Some versions have it from the start.
   await client.auth.userGrantRole("root", "root");
   const before = await podUIDs();
@@ -183,7 +184,7 @@ test("etcd authentication enabled by hand: the operator lets itself in by its CA
     transport,
     clock: systemClock,
     endpoints,
-    credentials: { user: "root", password: "secret" },
+    credentials: { user: "root", password: passwordOf("root") },
   });
   await client.auth.enable();
   try {

@@ -6,6 +6,7 @@ import { sharedKey } from "../../src/snapshot/store/azure/sign.ts";
 import { ensureAzurite } from "../../testbed/nodes/azurite.ts";
 import { freePorts } from "./free-ports.ts";
 import { StoreServer } from "./store-server.ts";
+import { passwordOf } from "./passwords.ts";
 
 export const ACCOUNT = "tester";
 
@@ -27,7 +28,7 @@ export async function startAzurite({
   const script = await ensureAzurite();
   const dir = mkdtempSync(path.join(os.tmpdir(), "quorate-azure-"));
   const [port = 0] = await freePorts(1);
-  const key = Buffer.from("a key of thirty-two bytes, tests").toString("base64");
+  const key = Buffer.from(passwordOf("azure-store")).toString("base64");
   const server = await StoreServer.start({
     name: "Azurite",
     command: process.execPath,

@@ -4,6 +4,7 @@ import type { Secret } from "kubernetes-types/core/v1.d.ts";
 import { isCode } from "../../testbed/client.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { PATHS } from "./kube-paths.ts";
+import { assertMarked } from "./passwords.ts";
 
 type Bed = Pick<TestTestbed, "client">;
 
@@ -14,6 +15,7 @@ export async function putSecret(
   files: Readonly<Record<string, string>>,
   { cluster, type = "Opaque" }: { readonly cluster?: string; readonly type?: string } = {},
 ): Promise<void> {
+  for (const [file, text] of Object.entries(files)) if (file === "password") assertMarked(text);
   const encoded = Object.entries(files).map(([file, text]) => [file, Buffer.from(text).toString("base64")]);
   const data = Object.fromEntries(encoded) as Record<string, string>;
   const labels = cluster === undefined ? {} : { "etcd.quorate.dev/cluster": cluster };

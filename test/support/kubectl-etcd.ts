@@ -12,6 +12,7 @@ import { bundle } from "../../scripts/build/bundle.ts";
 import { PAIRS } from "../../src/cli/testing/pairs.ts";
 import { ensureKubernetes } from "../../testbed/kubernetes-build.ts";
 import { Calls } from "./calls.ts";
+import { tell } from "./tell.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 
@@ -71,6 +72,7 @@ export class KubectlEtcd implements Disposable {
       child.once("error", reject).once("close", resolve);
     });
     this.#calls.record(args, code);
+    tell("output of commands", [args.join(" "), out, err].join("\n"));
     return { code, out, err };
   }
 

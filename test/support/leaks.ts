@@ -88,13 +88,9 @@ export function assertNoLeakOnMachine(local: LocalCluster, former: readonly stri
   });
   // `issued` is where a test lets a person's certificate be written.
   const isLeftOut = (file: string) => /^(?:pki|secrets|volumes|recovery|issued)(?:\/|$)/.test(file);
-  const { latest } = local.controller.loop;
-  const seen = JSON.stringify([latest, local.steps, local.troubles.map(String)], (_key, value: unknown) =>
-    typeof value === "bigint" ? String(value) : value,
-  );
   const told = [
     ...filesUnder(local.files.dir, isLeftOut),
-    { where: "what the controller saw and did", text: seen },
+    { where: "what the controller saw and did", text: local.seen() },
     { where: "the story", text: local.story() },
   ];
   assertNone(secrets, kept, told);

@@ -14,6 +14,7 @@ import { clientLeaf } from "../../src/pki/plan.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import { systemRandom } from "../../src/seams/random.ts";
 import { CLUSTER, type LocalCluster } from "./local-cluster.ts";
+import { assertMarked } from "./passwords.ts";
 
 type Kind = "EtcdUser" | "EtcdRole";
 type Spec = Partial<EtcdUserSpec> | Partial<EtcdRoleSpec>;
@@ -57,6 +58,7 @@ export async function hasReason(
 }
 
 export function setPassword(local: LocalCluster, secret: string, password: string): void {
+  assertMarked(password);
   const file = local.files.password(secret);
   mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, `${password}\n`);

@@ -37,6 +37,7 @@ import {
 import { nameOf, storyOf } from "./local-story.ts";
 
 export { inOrder } from "./local-story.ts";
+import { tell } from "./tell.ts";
 
 export const CLUSTER = "demo";
 const PATIENCE_MS = 150_000;
@@ -279,6 +280,14 @@ export class LocalCluster {
     return storyOf(this.steps, this.#controller?.loop.latest, this.troubles);
   }
 
+  /** All that the controllers saw last, did, and met. */
+  seen(): string {
+    const latest = this.#controller?.loop.latest;
+    return JSON.stringify([latest, this.steps, this.troubles.map(String)], (_key, value: unknown) =>
+      typeof value === "bigint" ? String(value) : value,
+    );
+  }
+
   /** Loses a member's data as an emptied tmpfs would: the process dies, the volume is there and empty. */
   async wipe(name: string): Promise<void> {
     const { data } = this.files.volume(name);
@@ -295,6 +304,7 @@ export class LocalCluster {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    tell("what controllers saw and did", this.seen());
     await this.crash();
     for (const child of this.children) child.signal("SIGKILL");
     // A timer keeps us awake: a detached child does not.

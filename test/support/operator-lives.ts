@@ -7,6 +7,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { tell } from "./tell.ts";
 
 /** A line of a child's output begins so where it is no effect. */
 export const LOGGED = "log: ";
@@ -55,6 +56,7 @@ export class OperatorLives {
     this.#children.add(child);
     const done: string[] = [];
     createInterface({ input: child.stdout }).on("line", (line) => {
+      tell("log of operators", line);
       if (line.startsWith(LOGGED)) this.log.push(line.slice(LOGGED.length));
       else {
         done.push(line);

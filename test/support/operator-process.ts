@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
+import { tell } from "./tell.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
@@ -30,6 +31,7 @@ export class OperatorProcess {
     this.#ended = once(this.#child, "close");
     if (this.#child.stderr)
       createInterface({ input: this.#child.stderr }).on("line", (line) => {
+        tell("log of operators", line);
         if (line.startsWith("{")) this.lines.push(JSON.parse(line) as LogLine);
         else this.words.push(line);
       });

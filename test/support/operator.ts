@@ -3,8 +3,6 @@
  * the test, and what it calls and does is written down.
  */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
 import type { PersistentVolumeClaim, Pod, Secret } from "kubernetes-types/core/v1.d.ts";
 import { customResourceDefinition } from "../../src/api/crd.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
@@ -25,11 +23,12 @@ import type { Endpoint } from "../../src/seams/etcd-transport.ts";
 import { systemRandom } from "../../src/seams/random.ts";
 import { isCode, type KubeObject } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { bedPaths } from "../../testbed/paths.ts";
 import { upForTests, type TestTestbed } from "../../testbed/for-tests.ts";
 import type { UpOptions } from "../../testbed/testbed.ts";
 import { configOf } from "./kube-runtime.ts";
 import { PATHS } from "./kube-paths.ts";
+import { lastWords } from "./last-words.ts";
+import { tell } from "./tell.ts";
 
 /** A loaded machine is slow; what is waited for is precise. */
 export const PATIENCE_MS = 120_000;
@@ -124,7 +123,10 @@ export function startOneLife(
     clock: systemClock,
     random: systemRandom,
     disk: systemDisk,
-    log: (level, message) => void log.push(`${level} ${message}`),
+    log: (level, message) => {
+      log.push(`${level} ${message}`);
+      tell("log of operators", message);
+    },
     lease: { namespace: "default", name: "quorate" },
     hooks: {
       onCall: (call) => void calls.push(call),
@@ -146,6 +148,7 @@ export function startOneLife(
     log,
     end,
     async stop() {
+      tell("steps of operators", steps.join("\n"));
       stop.abort();
       return await end;
     },
@@ -162,20 +165,6 @@ export function isTold({ verb, resource }: CallReport): boolean {
 /** Writes to the API server but for those of the lease. */
 export function writes(calls: readonly CallReport[]): CallReport[] {
   return calls.filter(({ verb, resource }) => WRITES.has(verb) && resource !== "leases");
-}
-
-/** The end of what a member's etcd wrote, as far as the stand-in has it. */
-function lastWords(bed: string, member: string): string {
-  const dir = join(bedPaths(bed).kubelet, "logs");
-  const runs = existsSync(dir)
-    ? readdirSync(dir).filter((name) => name.startsWith(`default_${member}_`))
-    : [];
-  const files = runs.flatMap((run) =>
-    readdirSync(join(dir, run, "etcd")).map((name) => join(dir, run, "etcd", name)),
-  );
-  const [newest] = files.toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
-  const lines = newest === undefined ? [] : readFileSync(newest, "utf8").trimEnd().split("\n");
-  return `${member}, ${files.length} runs: ${lines.slice(-12).join("\n")}`;
 }
 
 /** What a user sees of a cluster, and what is in it. */

@@ -13,6 +13,7 @@ import { systemProcesses } from "../../src/seams/processes.ts";
 import type { LocalReport } from "../../src/local/operations.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { Calls } from "./calls.ts";
+import { tell } from "./tell.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const MAIN = path.join(ROOT, "src/cli/main.ts");
@@ -76,6 +77,7 @@ export class Home implements AsyncDisposable {
       child.once("close", resolve);
     });
     (await Home.#calls).record(args, code);
+    tell("output of commands", [args.join(" "), stdout, stderr].join("\n"));
     return { code, stdout, stderr };
   }
 
@@ -152,9 +154,13 @@ export class Up {
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (this.#stderr += chunk));
+    child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+      this.#stderr += chunk;
+      tell("output of quorate local up", chunk);
+    });
     if (child.stdout) {
       createInterface({ input: child.stdout }).on("line", (line) => {
+        tell("output of quorate local up", line);
         this.events.push(JSON.parse(line) as UpEvent);
         this.#onEvent();
       });

@@ -6,6 +6,9 @@ import type { KeyPair } from "../../src/seams/pki.ts";
 import { ensureUpstream } from "../../testbed/nodes/programs.ts";
 import { freePorts } from "./free-ports.ts";
 import { StoreServer } from "./store-server.ts";
+import { passwordOf } from "./passwords.ts";
+
+const SECRET = passwordOf("tester");
 
 export class S3Server implements AsyncDisposable {
   readonly dir: string;
@@ -20,7 +23,7 @@ export class S3Server implements AsyncDisposable {
     this.#server = server;
     this.env = {
       AWS_ACCESS_KEY_ID: "tester",
-      AWS_SECRET_ACCESS_KEY: "tester-secret",
+      AWS_SECRET_ACCESS_KEY: SECRET,
       AWS_ENDPOINT_URL: endpoint,
       AWS_EC2_METADATA_DISABLED: "true",
     };
@@ -51,7 +54,7 @@ export class S3Server implements AsyncDisposable {
       name: "versitygw",
       command,
       args: ["--port", address, "--quiet", ...secure, "posix", path.join(dir, "data")],
-      env: { ROOT_ACCESS_KEY_ID: "tester", ROOT_SECRET_ACCESS_KEY: "tester-secret" },
+      env: { ROOT_ACCESS_KEY_ID: "tester", ROOT_SECRET_ACCESS_KEY: SECRET },
       dir,
       host,
       port,

@@ -19,6 +19,7 @@ import { EVERY_CASE } from "../../support/sample.ts";
 import { Lab } from "../../testbed/on-nodes/lab.ts";
 import { run } from "../../testbed/on-nodes/support.ts";
 import { etcdOf as etcdIn } from "./empty-start.ts";
+import { passwordOf } from "../../support/passwords.ts";
 
 const PATIENCE = { withinMs: 120_000, everyMs: 200 };
 const VERSION = "3.6.16";
@@ -277,7 +278,7 @@ test("clients without a right certificate, in plaintext and by old TLS are refus
 
 test("users by certificate and by password may do what their roles say", LONG, async () => {
   const ours = (plural: string) => `/apis/etcd.quorate.dev/v1alpha1/namespaces/default/${plural}`;
-  const password = "a password of an application";
+  const password = passwordOf("application");
   const data = { password: Buffer.from(password).toString("base64") };
   await bed.client.create(PATHS.secrets, { metadata: { name: "bill-password" }, data });
   const object = (kind: string, name: string, spec: object) => ({
