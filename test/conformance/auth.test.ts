@@ -1,6 +1,6 @@
 /**
  * The model etcd of the simulator against real etcd with auth on: users and roles that come and go, tokens of both types that
- * are good and no longer good, what is permitted and what is not. What etcd refuses differs from minor to minor.
+ * are good and no longer good, certificates, one member and three that restart, what is permitted and what is not. What etcd refuses differs from minor to minor.
  */
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
@@ -28,14 +28,16 @@ before(() => {
 
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-async function agreesWith(version: string, t: TestContext, authToken?: string): Promise<void> {
+type How = Partial<Parameters<typeof compareAuth>[0]>;
+
+async function agreesWith(version: string, t: TestContext, how: How = {}): Promise<void> {
   const found: string[] = [];
   const report = await compareAuth({
     version,
     seed: 7,
     calls: CALLS,
     callsPerRound: 100,
-    ...(authToken !== undefined && { authToken }),
+    ...how,
     onDifference: (text) => found.push(text),
   });
   t.diagnostic(JSON.stringify(report));
@@ -50,6 +52,10 @@ suite("the model etcd and the real one with auth on", { concurrency: true }, () 
   for (const version of sampledVersions)
     test(`etcd ${version} does with signed tokens, which end when users or roles change`, (t) => {
       const [own, other] = ["public.pem", "private.pem"].map((name) => path.join(folder, name));
-      return agreesWith(version, t, `jwt,sign-method=RS256,pub-key=${own},priv-key=${other},ttl=5m`);
+      const authToken = `jwt,sign-method=RS256,pub-key=${own},priv-key=${other},ttl=5m`;
+      return agreesWith(version, t, { authToken, byCertificate: true, restarts: 0.03 });
     });
+  for (const version of newestVersions)
+    test(`etcd ${version} takes the name of a certificate for a user, at each of three members, which restart`, (t) =>
+      agreesWith(version, t, { members: 3, byCertificate: true, restarts: 0.04 }));
 });

@@ -7,6 +7,7 @@ import { Caller } from "../../src/etcd/caller.ts";
 import { GrpcTransport } from "../../src/etcd/grpc/transport.ts";
 import { snapshotRestore } from "../../src/etcd/etcdutl.ts";
 import { runCommand } from "../../src/etcd/install/command.ts";
+import type { TlsCredentials } from "../../src/etcd/types.ts";
 import { EtcdProcess } from "../../src/etcd/process.ts";
 import { systemClock } from "../../src/seams/clock.ts";
 import { Bearer } from "../../sim/models/etcd/conformance/bearer.ts";
@@ -17,27 +18,37 @@ import { freePorts } from "../support/free-ports.ts";
 
 const NAMES = ["m1", "m2", "m3", "m4", "m5", "m6"];
 
+type Credentials = (commonName: string) => TlsCredentials | undefined;
+
 export class RealSide implements Side {
   readonly atOnce = true;
   readonly slots: readonly Slot[];
   readonly #dir = mkdtempSync(path.join(os.tmpdir(), "quorate-conformance-"));
   readonly #snapshot = path.join(this.#dir, "snapshot.db");
-  readonly bearer = new Bearer(new GrpcTransport({ clock: systemClock }));
+  readonly bearer: Bearer;
   readonly #caller: Caller;
   readonly #processes = new Map<string, EtcdProcess>();
 
-  private constructor(slots: readonly Slot[]) {
+  private constructor(slots: readonly Slot[], credentials: Credentials | undefined) {
     this.slots = slots;
+    this.bearer = new Bearer(new GrpcTransport({ clock: systemClock }), (commonName) => {
+      const transport = new GrpcTransport({ clock: systemClock });
+      const shown = credentials?.(commonName);
+      if (shown) transport.setCredentials(shown);
+      return transport;
+    });
     this.#caller = new Caller({ transport: this.bearer, clock: systemClock, endpoints: [] });
   }
 
-  static async prepare(): Promise<RealSide> {
+  /** `credentials`: where clients come with TLS, by a common name. */
+  static async prepare(credentials?: Credentials): Promise<RealSide> {
+    const scheme = credentials ? "https" : "http";
     const slots: Slot[] = [];
     for (const name of NAMES) {
       const [client, peer] = await freePorts(2);
-      slots.push({ name, clientUrl: `http://127.0.0.1:${client}`, peerUrl: `http://127.0.0.1:${peer}` });
+      slots.push({ name, clientUrl: `${scheme}://127.0.0.1:${client}`, peerUrl: `http://127.0.0.1:${peer}` });
     }
-    return new RealSide(slots);
+    return new RealSide(slots, credentials);
   }
 
   async clear(): Promise<void> {
@@ -119,7 +130,8 @@ export class RealSide implements Side {
 
   async clusterVersion(slot: Slot): Promise<string | undefined> {
     const signal = AbortSignal.timeout(2_000);
-    const answer = await fetch(`${slot.clientUrl}/version`, { signal }).then(
+    // To peers it tells so as well, and demands no certificate.
+    const answer = await fetch(`${slot.peerUrl}/version`, { signal }).then(
       (response) => response.json() as Promise<{ etcdcluster?: string }>,
       () => undefined,
     );

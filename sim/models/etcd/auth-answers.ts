@@ -21,10 +21,13 @@ interface Permission {
   readonly rangeEnd: Uint8Array;
 }
 
-/** Members with the same key accept each other's tokens; of type Simple, all keep those that one has given. */
-function tokenOf({ tokenKey, dir: { state } }: Server, user: string): string {
+/**
+ * Members with the same key accept each other's tokens; of type Simple, all keep those that one has given, by the entry of
+ * the log that was its login, until they end.
+ */
+function tokenOf({ tokenKey, dir: { state, log } }: Server, user: string): string {
   return tokenKey === undefined
-    ? `simple ${state.auth.loginOf(user)} ${user}`
+    ? `simple ${state.auth.loginOf(user)}.${log.length} ${user}`
     : `${tokenKey} ${state.auth.revision} ${user}`;
 }
 
@@ -53,12 +56,14 @@ export function admit(
 }
 
 /** Whose token it is. */
-function holderOf({ tokenKey = "simple", dir: { state } }: Server, token: string): LoggedIn {
+function holderOf({ tokenKey = "simple", dir: { state }, bootIndex }: Server, token: string): LoggedIn {
   const [key, login = "", ...rest] = token.split(" ");
   const user = rest.join(" ");
   if (key !== tokenKey) throw new Refusal("invalidToken");
   if (key !== "simple") return { user, revision: Number(login) };
-  if (login !== state.auth.loginOf(user)) throw new Refusal("invalidToken");
+  const [, which = "", entry = ""] = /^(.*)\.(\d+)$/.exec(login) ?? [];
+  const isKnown = which === state.auth.loginOf(user) && Number(entry) > bootIndex;
+  if (!isKnown) throw new Refusal("invalidToken");
   return { user };
 }
 

@@ -48,6 +48,8 @@ export class Server {
   leaderID = "0";
   /** What it signs auth tokens with, as it was in its file at the start (R53); undefined: tokens of type Simple. */
   tokenKey: string | undefined;
+  /** What it had applied when it started: tokens of type Simple that were given by then it does not know any more. */
+  bootIndex = 0;
   delivery: Scheduled | undefined;
   readonly timers: Scheduled[] = [];
   /** Since when it has been connected to each other process, by key. */
@@ -82,6 +84,7 @@ export class Server {
 
   open(dir: DataDir): void {
     this.#dir = dir;
+    this.bootIndex = dir.log.length;
     dir.state.compactions = [];
   }
 

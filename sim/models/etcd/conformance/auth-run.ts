@@ -1,10 +1,12 @@
 /**
- * Conformance of the model etcd with auth on: random calls by users with and without roles, by nobody, and with tokens that
- * are no longer good, of one member each, all answers compared. Each round begins with auth enabled.
+ * Conformance of the model etcd with auth on: random calls by users with and without roles, by nobody, with tokens that are
+ * no longer good and by certificates, of one member or several that restart, all answers compared. Each round begins with
+ * auth enabled.
  */
 import { SeededRandom } from "../../../engine/random.ts";
-import { agree } from "./agree.ts";
+import { agree, isTimeout, PROBE, withoutLeader } from "./agree.ts";
 import { authCall } from "./auth-calls.ts";
+import { keyCall, login, NAMES, otherCall, PREPARATION } from "./auth-steps.ts";
 import type { Bearer } from "./bearer.ts";
 import type { Call, Outcome } from "./calls.ts";
 import { configOf, type Ground } from "./ground.ts";
@@ -13,18 +15,21 @@ import type { Side, Slot } from "./side.ts";
 
 const PATIENT_MS = 10_000;
 const STARTED_MS = 60_000;
-const STRANGER = "1234abcd";
-const KEYS = ["a", "b", "c", "d"];
 
 export interface AuthRun {
   readonly real: Side & { readonly bearer: Bearer };
-  readonly slot: Slot;
+  /** One for each member. */
+  readonly slots: readonly Slot[];
   readonly version: string;
   readonly seed: number;
   readonly calls: number;
   readonly callsPerRound: number;
   /** As in the file of etcd, of signed tokens; of type Simple where it is not said. */
   readonly authToken?: string;
+  /** As in the file of etcd, where clients have to show certificates: the common name is the user (R55). */
+  readonly clientTLS?: Readonly<Record<string, unknown>>;
+  /** How probable it is that a member restarts before a call. */
+  readonly restarts?: number;
   readonly now: () => number;
   readonly wait: (ms: number) => Promise<void>;
   readonly onDifference: (text: string) => void;
@@ -34,18 +39,18 @@ export interface AuthReport {
   calls: number;
   /** By both. */
   refused: number;
+  restarts: number;
   disagreements: number;
 }
 
-/** One login: each side has given its own token. */
-interface Login {
+/** How a caller comes: each side has given its own token. */
+interface Caller {
   readonly who: string;
   readonly real: string | undefined;
   readonly model: string | undefined;
+  /** The common name of the certificate that it shows. */
+  readonly shown: string | undefined;
 }
-
-const NOBODY: Login = { who: "nobody", real: undefined, model: undefined };
-const FORGED: Login = { who: "a forged token", real: "no such token", model: "no such token" };
 
 export async function conformAuth(options: AuthRun): Promise<AuthReport> {
   const run = new Run(options);
@@ -54,67 +59,151 @@ export async function conformAuth(options: AuthRun): Promise<AuthReport> {
 }
 
 class Run {
-  readonly report: AuthReport = { calls: 0, refused: 0, disagreements: 0 };
+  readonly report: AuthReport = { calls: 0, refused: 0, restarts: 0, disagreements: 0 };
   readonly #options: AuthRun;
   readonly #random: SeededRandom;
   readonly #model: ModelSide;
+  readonly #nobody: Caller;
+  readonly #forged: Caller;
   #rounds = 0;
-  #logins: Login[] = [];
+  #logins: Caller[] = [];
   #steps: string[] = [];
+  #ground!: Ground;
+  /** The member that is down, of several. */
+  #down: Slot | undefined;
 
   constructor(options: AuthRun) {
     this.#options = options;
     this.#random = new SeededRandom(options.seed);
     this.#model = new ModelSide(this.#random.fork());
+    // With TLS everybody has a certificate; one without a name is nobody's.
+    const shown = options.clientTLS && "";
+    this.#nobody = { who: "nobody", real: undefined, model: undefined, shown };
+    this.#forged = { who: "a forged token", real: "no such token", model: "no such token", shown };
   }
 
   async round(): Promise<void> {
     const random = this.#random.fork();
     this.#rounds++;
-    this.#logins = [NOBODY, FORGED];
+    this.#logins = [this.#nobody, this.#forged];
     this.#steps = [];
+    this.#down = undefined;
     await this.#found();
+    const [first] = this.#options.slots as [Slot];
     const end = this.report.calls + this.#options.callsPerRound;
-    for (const call of PREPARATION) if (!(await this.#call(NOBODY, call))) return;
-    for (const user of ["root", "alice", "bob"]) if (!(await this.#call(NOBODY, login(user, "one")))) return;
-    while (this.report.calls < end) if (!(await this.#call(this.#whose(random), this.#next(random)))) return;
+    for (const call of PREPARATION) if (!(await this.#call(first, this.#nobody, call))) return;
+    for (const user of ["root", "alice", "bob"])
+      if (!(await this.#call(first, this.#nobody, login(user, "one")))) return;
+    if (this.#options.clientTLS)
+      for (const shown of NAMES)
+        this.#logins.push({
+          who: `the certificate of ${shown || "nobody"}`,
+          real: undefined,
+          model: undefined,
+          shown,
+        });
+    while (this.report.calls < end) {
+      if (random.chance(this.#options.restarts ?? 0)) await this.#restart(random);
+      const slot = random.pick(this.#up);
+      if (!(await this.#call(slot, this.#whose(random), this.#next(random, slot)))) return;
+    }
+  }
+
+  get #up(): readonly Slot[] {
+    return this.#options.slots.filter((slot) => slot !== this.#down);
   }
 
   async #found(): Promise<void> {
-    const { real, slot, version, seed, authToken, now, wait } = this.#options;
-    for (const side of [real, this.#model]) side.bearer.token = undefined;
+    const { real, slots, version, seed, authToken, clientTLS } = this.#options;
     await Promise.all([real.clear(), this.#model.clear()]);
-    const extra = { "bcrypt-cost": 4, ...(authToken !== undefined && { "auth-token": authToken }) };
-    const [slots, token] = [[slot], `seed ${seed} round ${this.#rounds}`];
-    const ground: Ground = { model: this.#model, slots, founders: slots, token, version, extra };
-    const config = configOf(ground, slot, { state: "new", cluster: slots });
+    const extra = {
+      "bcrypt-cost": 4,
+      ...(authToken !== undefined && { "auth-token": authToken }),
+      ...(clientTLS && { "client-transport-security": clientTLS }),
+    };
+    const token = `seed ${seed} round ${this.#rounds}`;
+    this.#ground = { model: this.#model, slots, founders: slots, token, version, extra };
+    for (const slot of slots) await this.#start(slot);
+    await this.#settle();
+    const wanted = withoutLeader(await this.#status(this.#model, slots[0] as Slot));
+    // It tells its own version of the storage a moment after it serves.
+    for (const slot of slots)
+      await this.#until(slot, async () => {
+        const found = await this.#status(real, slot);
+        const own = slot === slots[0] ? wanted : withoutLeader(await this.#status(this.#model, slot));
+        return agree(withoutLeader(found), own) && (await real.clusterVersion(slot)) !== undefined;
+      });
+  }
+
+  async #start(slot: Slot): Promise<void> {
+    const { version, slots, real, authToken } = this.#options;
+    const config = configOf(this.#ground, slot, { state: "new", cluster: slots });
     await Promise.all([real.start(slot, { version, config }), this.#model.start(slot, { version, config })]);
-    await this.#model.calm();
     const server = this.#model.server(slot);
     if (server && authToken !== undefined) server.tokenKey = "key";
-    const wanted = await this.#model.call(slot, { kind: "status" }, PATIENT_MS);
+  }
+
+  async #status(side: Side & { readonly bearer: Bearer }, slot: Slot): Promise<Outcome> {
+    return (await this.#ask(slot, side, { ...this.#nobody, token: undefined }, { kind: "status" }))[0];
+  }
+
+  /**
+   * Stops a member, or starts the one that is down; one alone at once. Always in order: after SIGKILL etcd applies the
+   * logins again that came after the last write, so that which tokens it knows is a matter of a tenth of a second.
+   */
+  async #restart(random: SeededRandom): Promise<void> {
+    const { real, slots } = this.#options;
+    const down = this.#down;
+    this.#down = undefined;
+    if (down) await this.#start(down);
+    else {
+      const slot = random.pick(slots);
+      this.#steps.push(`${slot.name} ends`);
+      this.report.restarts++;
+      await Promise.all([real.stop(slot, "SIGTERM"), this.#model.stop(slot, "SIGTERM")]);
+      if (slots.length > 1) this.#down = slot;
+      else await this.#start(slot);
+    }
+    if (this.#down === undefined) this.#steps.push("all run again");
+    await this.#settle();
+  }
+
+  /** All that run have a leader, and what was committed. */
+  async #settle(): Promise<void> {
+    await this.#model.calm();
+    for (const slot of this.#up) await this.#catchUp(slot);
+  }
+
+  /** A read through the quorum waits for the log before it is refused to nobody. */
+  async #catchUp(slot: Slot): Promise<void> {
+    const { real } = this.#options;
+    const nobody = { ...this.#nobody, token: undefined };
+    await this.#until(slot, async () => !isTimeout((await this.#ask(slot, real, nobody, PROBE))[0]));
+  }
+
+  async #until(slot: Slot, holds: () => Promise<boolean>): Promise<void> {
+    const { real, now, wait, version } = this.#options;
     const until = now() + STARTED_MS;
-    // It tells its own version of the storage a moment after it serves.
-    for (;;) {
-      const found = await real.call(slot, { kind: "status" }, PATIENT_MS);
-      if (agree(found, wanted) && (await real.clusterVersion(slot)) !== undefined) return;
+    while (!(await holds())) {
       if (now() > until)
-        throw new Error(
-          `etcd ${version} did not come to rest: ${JSON.stringify(found)}, ${await real.lastWords(slot)}`,
-        );
+        throw new Error(`etcd ${version} did not come to rest: ${await real.lastWords(slot)}`);
       await wait(50);
     }
   }
 
   /** Mostly root, so that there is something to see; a login that is no longer good now and then. */
-  #whose(random: SeededRandom): Login {
+  #whose(random: SeededRandom): Caller {
     const latest = this.#logins.findLast(({ who }) => who === "root");
-    return latest && random.chance(0.5) ? latest : random.pick(this.#logins);
+    const found = latest && random.chance(0.5) ? latest : random.pick(this.#logins);
+    // A token counts more than the certificate that comes with it.
+    if (found.shown === undefined || found.real === undefined || !random.chance(0.3)) return found;
+    const shown = random.pick(NAMES);
+    return { ...found, who: `${found.who}, with the certificate of ${shown || "nobody"}`, shown };
   }
 
-  #next(random: SeededRandom): Call {
+  #next(random: SeededRandom, slot: Slot): Call {
     const what = random.between(1, 100);
-    const auth = this.#model.server(this.#options.slot)?.dir.state.auth;
+    const auth = this.#model.server(slot)?.dir.state.auth;
     // So that it is seldom off for long.
     if (auth?.enabled === false && what <= 40) return { kind: "auth", op: { do: "enable" } };
     if (what <= 10)
@@ -123,102 +212,44 @@ class Run {
       const op = authCall(random, auth);
       return op.do === "disable" && random.chance(0.7) ? { kind: "status" } : { kind: "auth", op };
     }
-    return what <= 80 ? keyCall(random) : otherCall(random);
+    return what <= 80 ? keyCall(random) : otherCall(random, this.#options.slots.length);
   }
 
   /** False where the two no longer agree, so that nothing that follows can be compared. */
-  async #call(as: Login, call: Call): Promise<boolean> {
-    const { real, slot } = this.#options;
+  async #call(slot: Slot, as: Caller, call: Call): Promise<boolean> {
+    const { real, slots, version, seed, onDifference } = this.#options;
     this.report.calls++;
-    const text = `${as.who}: ${JSON.stringify(call)}`;
+    const text = `${slot.name}, ${as.who}: ${JSON.stringify(call)}`;
     this.#steps.push(text);
-    const [answer, given] = await this.#ask(real, as.real, call);
-    const [modelled, own] = await this.#ask(this.#model, as.model, call);
-    if (!agree(answer, modelled)) {
+    if (slots.length > 1) await this.#catchUp(slot);
+    const [answer, given] = await this.#ask(slot, real, { ...as, token: as.real }, call);
+    const [modelled, own] = await this.#ask(slot, this.#model, { ...as, token: as.model }, call);
+    // Each side elects its own leader.
+    const compared =
+      slots.length > 1 ? ([withoutLeader(answer), withoutLeader(modelled)] as const) : undefined;
+    if (!agree(...(compared ?? ([answer, modelled] as const)))) {
       this.report.disagreements++;
       const before = this.#steps.slice(-12, -1).join("\n        ");
-      this.#options.onDifference(
-        `etcd ${this.#options.version}, seed ${this.#options.seed}, round ${this.#rounds} at ${slot.name}\n  after ${before}\n${text}\n  real:  ${JSON.stringify(answer)}\n  model: ${JSON.stringify(modelled)}`,
+      onDifference(
+        `etcd ${version}, seed ${seed}, round ${this.#rounds}\n  after ${before}\n${text}\n  real:  ${JSON.stringify(answer)}\n  model: ${JSON.stringify(modelled)}`,
       );
       return false;
     }
     if (!answer.ok) this.report.refused++;
     else if (call.kind === "auth" && call.op.do === "authenticate")
-      this.#logins.push({ who: call.op.user, real: given, model: own });
+      this.#logins.push({ who: call.op.user, real: given, model: own, shown: this.#nobody.shown });
     return true;
   }
 
   async #ask(
+    slot: Slot,
     side: Side & { readonly bearer: Bearer },
-    token: string | undefined,
+    { token, shown }: { readonly token: string | undefined; readonly shown: string | undefined },
     call: Call,
   ): Promise<[Outcome, string]> {
     side.bearer.token = token;
-    const answer = await side.call(this.#options.slot, call, PATIENT_MS);
+    side.bearer.commonName = shown;
+    const answer = await side.call(slot, call, PATIENT_MS);
     return [answer, side.bearer.given];
   }
-}
-
-const login = (user: string, password: string): Call => ({
-  kind: "auth",
-  op: { do: "authenticate", user, password },
-});
-
-/** Users with other roles each, and auth enabled. */
-const PREPARATION: readonly Call[] = (
-  [
-    { do: "user-add", user: "root", password: "one" },
-    { do: "user-grant", user: "root", role: "root" },
-    { do: "user-add", user: "alice", password: "one" },
-    { do: "user-add", user: "bob", password: "one" },
-    { do: "role-add", role: "app" },
-    { do: "role-add", role: "ops" },
-    { do: "role-grant", role: "app", type: 2, range: { key: "a", end: "c" } },
-    { do: "role-grant", role: "ops", type: 0, range: { key: "c", end: "\0" } },
-    { do: "user-grant", user: "alice", role: "app" },
-    { do: "user-grant", user: "bob", role: "ops" },
-    { do: "enable" },
-  ] as const
-).map((op) => ({ kind: "auth", op }));
-
-function keyCall(random: SeededRandom): Call {
-  const key = random.pick(KEYS);
-  // What etcd makes of a range that ends before it begins is nothing to go by.
-  const end = random.pick(["", "", "c", "d", "\0"].filter((one) => one === "" || one === "\0" || one > key));
-  const what = random.between(1, 5);
-  if (what === 1) return { kind: "put", key, value: "v", previous: random.chance(0.3) };
-  if (what === 2) return { kind: "delete", key, end };
-  if (what === 3) {
-    const then = [{ kind: random.pick(["put", "delete"] as const), key }];
-    const otherwise = [{ kind: random.pick(["put", "delete"] as const), key: random.pick(KEYS) }];
-    return { kind: "txn", key: random.pick(KEYS), version: 0, then, otherwise };
-  }
-  const serializable = random.chance(0.5);
-  return {
-    kind: "range",
-    key: random.pick([key, key, "\0"]),
-    end,
-    revision: 0,
-    limit: 0,
-    serializable,
-    only: "all",
-  };
-}
-
-/** Of the other services; those that would change the members are about one that is not there. */
-function otherCall(random: SeededRandom): Call {
-  return random.pick<Call>([
-    { kind: "list", linearizable: random.chance(0.5) },
-    { kind: "status" },
-    { kind: "alarm", action: "GET", id: "0", alarm: "NOSPACE" },
-    { kind: "alarm", action: "DEACTIVATE", id: STRANGER, alarm: "NOSPACE" },
-    { kind: "hash", revision: 0 },
-    { kind: "defragment" },
-    { kind: "promote", id: STRANGER },
-    { kind: "remove", id: STRANGER },
-    { kind: "update", id: STRANGER, urls: ["http://127.0.0.1:1"] },
-    { kind: "moveLeader", id: STRANGER },
-    { kind: "downgrade", action: "VALIDATE", version: "x" },
-    { kind: "compact", revision: 1 },
-  ]);
 }

@@ -1,4 +1,7 @@
-/** A transport whose calls bear the token of one login after another, as the comparison with auth on chooses. */
+/**
+ * A transport whose calls bear the token of one login after another, and show one certificate after another, as the
+ * comparison with auth on chooses.
+ */
 import type {
   DescMessage,
   DescMethodBiDiStreaming,
@@ -14,10 +17,23 @@ export class Bearer implements EtcdTransport {
   token: string | undefined;
   /** What the last login was given. */
   given = "";
+  /** Of the certificate that the calls that follow show; undefined: none. */
+  commonName: string | undefined;
   readonly #transport: EtcdTransport;
+  readonly #as: (commonName: string) => EtcdTransport;
+  readonly #others = new Map<string, EtcdTransport>();
 
-  constructor(transport: EtcdTransport) {
+  /** `as`: over the same network, with a certificate of this common name. */
+  constructor(transport: EtcdTransport, as: (commonName: string) => EtcdTransport = () => transport) {
     this.#transport = transport;
+    this.#as = as;
+  }
+
+  get #shown(): EtcdTransport {
+    if (this.commonName === undefined) return this.#transport;
+    const known = this.#others.get(this.commonName) ?? this.#as(this.commonName);
+    this.#others.set(this.commonName, known);
+    return known;
   }
 
   async unary<I extends DescMessage, O extends DescMessage>(
@@ -28,7 +44,7 @@ export class Bearer implements EtcdTransport {
   ): Promise<MessageShape<O>> {
     const { token } = this;
     const metadata = token === undefined ? undefined : { metadata: { token } };
-    const answer = await this.#transport.unary(call, endpoint, request, { ...options, ...metadata });
+    const answer = await this.#shown.unary(call, endpoint, request, { ...options, ...metadata });
     if (call.name === Auth.method.authenticate.name)
       this.given = (answer as unknown as AuthenticateResponse).token;
     return answer;
@@ -43,6 +59,6 @@ export class Bearer implements EtcdTransport {
   }
 
   async close(): Promise<void> {
-    await this.#transport.close();
+    for (const transport of [this.#transport, ...this.#others.values()]) await transport.close();
   }
 }

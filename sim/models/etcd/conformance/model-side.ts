@@ -54,7 +54,7 @@ export class ModelSide implements Side {
       random: random.fork(),
     });
     this.#calls = calls;
-    this.bearer = new Bearer(transport);
+    this.bearer = new Bearer(transport, (commonName) => transport.as(commonName));
     this.#caller = new Caller({
       transport: this.bearer,
       clock: new VirtualClock(this.scheduler),
