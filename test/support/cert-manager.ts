@@ -1,4 +1,5 @@
 /** Real cert-manager on a testbed: its resource definitions, and its controllers as a process beside the API server. */
+import { Buffer } from "node:buffer";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -19,6 +20,20 @@ const KINDS = /^crd-(certificates|certificaterequests|issuers|clusterissuers)\.y
 
 interface Definition {
   readonly metadata: { readonly name: string };
+}
+
+/** For certificates in every namespace; its CA is where cert-manager looks for those of such issuers. */
+export async function createClusterIssuer(bed: TestTestbed, name: string, ca: KeyPair): Promise<void> {
+  const data = {
+    "tls.crt": Buffer.from(ca.certificate).toString("base64"),
+    "tls.key": Buffer.from(ca.key).toString("base64"),
+  };
+  const metadata = { name: `${name}-ca` };
+  const secret = { apiVersion: "v1", kind: "Secret", type: "kubernetes.io/tls", metadata, data };
+  await bed.client.create("/api/v1/namespaces/kube-system/secrets", secret as object);
+  const spec = { ca: { secretName: `${name}-ca` } };
+  const object = { apiVersion: "cert-manager.io/v1", kind: "ClusterIssuer", metadata: { name }, spec };
+  await bed.client.create("/apis/cert-manager.io/v1/clusterissuers", object);
 }
 
 /** The CA that an issuer signs with, from now on. */
