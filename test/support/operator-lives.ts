@@ -27,6 +27,8 @@ export interface Command {
   readonly env?: NodeJS.ProcessEnv;
 }
 
+const STATUS = /\/status$/;
+
 /** What a shell says of a process that was killed. */
 const KILLED = 128 + 9;
 
@@ -35,6 +37,8 @@ export class OperatorLives {
   readonly #place: (command: string[]) => Command;
   readonly #children = new Set<ChildProcess>();
   #count = 0;
+  /** Statuses that it died of writing, since it last did anything else. */
+  readonly #told = new Set<string>();
   /** Of all of them. */
   readonly log: string[] = [];
   readonly effects: string[] = [];
@@ -48,9 +52,13 @@ export class OperatorLives {
     this.#place = place;
   }
 
-  /** A life that ends after so many effects; 0: one that goes on until it is stopped. */
+  /**
+   * A life that ends after so many effects; 0: one that goes on until it is stopped. It lives through a status that its
+   * predecessors died of: one that says until when something lasts that begins again with each operator, and each of them
+   * would die of saying so.
+   */
   live(effects: number): Life {
-    const life = [CHILD, this.#kubeconfig, `life-${++this.#count}`, String(effects)];
+    const life = [CHILD, this.#kubeconfig, `life-${++this.#count}`, String(effects), ...this.#told];
     const { file, args, env } = this.#place([process.execPath, ...life]);
     const child = spawn(file, [...args], { ...(env && { env }), stdio: ["pipe", "pipe", "inherit"] });
     this.#children.add(child);
@@ -63,8 +71,12 @@ export class OperatorLives {
         this.effects.push(line);
       }
     });
-    const ended = once(child, "exit").then(([code, signal]) => {
+    // Not its exit: what it said last may be read only after that.
+    const ended = once(child, "close").then(([code, signal]) => {
       this.#children.delete(child);
+      const last = done.at(-1) ?? "";
+      if (!STATUS.test(last)) this.#told.clear();
+      else this.#told.add(last);
       const killed = signal === "SIGKILL" || code === KILLED;
       assert.ok(code === 0 || killed, `the child ended with ${code ?? signal}`);
       return killed;

@@ -41,6 +41,13 @@ test("a volume that is bound to the claim is written on, in the version that was
   ]);
 });
 
+test("one that says so already is not written on: the operator that wrote it died before it noted that", async () => {
+  const labels = { ...identity.labels, "of/another": "tool" };
+  const { calls, mark } = marking({ ...bound, metadata: { ...bound.metadata, ...identity, labels } });
+  assert.equal(await mark(), true);
+  assert.deepEqual(calls, ["get"]);
+});
+
 const denied = new KubeError("Forbidden", "get PersistentVolume pv-1", "persistentvolumes is forbidden");
 for (const [what, answer] of [
   ["that the operator may not read", denied],

@@ -26,7 +26,7 @@ export class VolumeMarks {
     this.#clock = clock;
   }
 
-  /** True when it was written: the claim is to say so. */
+  /** True when it is written: the claim is to say so. */
   async mark(claim: PersistentVolumeClaim, identity: VolumeIdentity): Promise<boolean> {
     const { volumeName = "" } = claim.spec ?? {};
     const { uid = "" } = claim.metadata ?? {};
@@ -37,6 +37,11 @@ export class VolumeMarks {
       const volume = await this.#client.get(volumes, { name: volumeName });
       const { uid: volumeUID = "", resourceVersion = "" } = volume.metadata ?? {};
       if (volume.spec?.claimRef?.uid !== uid) return this.#leave(volumeName, now);
+      if (
+        says(volume.metadata?.labels, identity.labels) &&
+        says(volume.metadata?.annotations, identity.annotations)
+      )
+        return true;
       const patch = { metadata: { labels: identity.labels, annotations: identity.annotations } };
       await this.#client.patch(volumes, { name: volumeName }, patch, { uid: volumeUID, resourceVersion });
       return true;
@@ -52,4 +57,12 @@ export class VolumeMarks {
     this.#leftUntil.set(volume, now + ASK_AGAIN_MS);
     return false;
   }
+}
+
+/** An operator that died before the claim said so has written it. */
+function says(
+  found: Readonly<Record<string, string>> = {},
+  wanted: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(wanted).every(([name, value]) => found[name] === value);
 }
