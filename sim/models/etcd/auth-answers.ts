@@ -50,7 +50,7 @@ export function admit(
   } catch (error) {
     // There 3.5 lets out what it says to itself.
     if (error instanceof Refusal && server.minor < 3006 && UNTRANSLATED.has(call))
-      throw new Refusal(error.kind, "UNKNOWN", "auth: ");
+      throw new Refusal(error.kind === "userNotFound" ? "userUnknown" : error.kind, "UNKNOWN", "auth: ");
     throw error;
   }
 }

@@ -25,14 +25,24 @@ export function rangeKey({ key, end }: Range): string {
   return `${key} ${end}`;
 }
 
-/** `permissions`: types by range, of one role each. */
-export function isCovered(
-  asked: Range,
-  write: boolean,
-  permissions: readonly ReadonlyMap<string, number>[],
-): boolean {
+/** A range as `rangeKey` has it, and the type. */
+export type RangePermission = readonly [range: string, type: number];
+
+/**
+ * What a role has after a grant. etcd looks only at the first permission of this key: where that one is for another range,
+ * one for the same range stays beside the new one, and both count.
+ */
+export function granted(have: readonly RangePermission[], range: Range, type: number): RangePermission[] {
+  const keyOf = ([text]: RangePermission) => text.split(" ")[0] ?? "";
+  const first = have.findIndex((one) => keyOf(one) === range.key);
+  if (have[first]?.[0] === rangeKey(range)) return have.with(first, [rangeKey(range), type]);
+  const all: RangePermission[] = [...have, [rangeKey(range), type]];
+  return all.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : keyOf(a) > keyOf(b) ? 1 : 0));
+}
+
+/** `permissions`: of all roles of a user. */
+export function isCovered(asked: Range, write: boolean, permissions: readonly RangePermission[]): boolean {
   const given = permissions
-    .flatMap((types) => [...types])
     .filter(([, type]) => type === READWRITE || type === (write ? WRITE : READ))
     .map(([range]) => {
       const [key = "", end = ""] = range.split(" ");

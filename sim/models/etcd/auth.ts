@@ -2,7 +2,7 @@
  * etcd's authentication as each member applies it: users, roles, the switch, and who may call what (R39, R40). Passwords
  * are compared as they are.
  */
-import { isCovered, rangeKey, type Range } from "./auth-ranges.ts";
+import { granted, isCovered, rangeKey, type Range, type RangePermission } from "./auth-ranges.ts";
 import type { RefusalKind } from "./refusal.ts";
 
 export type AuthOp =
@@ -27,8 +27,8 @@ export class AuthState {
   enabled = false;
   revision = 1;
   users = new Map<string, User>();
-  /** The type of permission by range, by role. */
-  roles = new Map<string, ReadonlyMap<string, number>>();
+  /** Permissions by role: each a range and the type of what it permits, by their keys. */
+  roles = new Map<string, readonly RangePermission[]>();
   /** How often tokens of type Simple ended: all of them, and those of a user. */
   #ends = new Map<string, number>();
 
@@ -107,7 +107,7 @@ export class AuthState {
         return this.#user(op.user, (user) => ({ ...user, roles: without(user.roles, op.role) }));
       case "role-add":
         if (this.roles.has(op.role)) return "roleExists";
-        this.roles.set(op.role, new Map());
+        this.roles.set(op.role, []);
         return undefined;
       case "role-get":
         return this.roles.has(op.role) ? undefined : "roleNotFound";
@@ -119,14 +119,15 @@ export class AuthState {
       case "role-grant": {
         const have = this.roles.get(op.role);
         if (!have) return "roleNotFound";
-        this.roles.set(op.role, new Map([...have, [rangeKey(op.range), op.type]]));
+        this.roles.set(op.role, granted(have, op.range, op.type));
         return undefined;
       }
       case "role-revoke": {
-        const have = new Map(this.roles.get(op.role));
-        if (!this.roles.has(op.role)) return "roleNotFound";
-        if (!have.delete(rangeKey(op.range))) return "permissionNotGranted";
-        this.roles.set(op.role, have);
+        const have = this.roles.get(op.role);
+        if (!have) return "roleNotFound";
+        const left = have.filter(([range]) => range !== rangeKey(op.range));
+        if (left.length === have.length) return "permissionNotGranted";
+        this.roles.set(op.role, left);
         return undefined;
       }
       case "authenticate":
@@ -154,8 +155,9 @@ export class AuthState {
   /** Why this caller may not: `admin` calls take the role root, `keys` roles that permit each, others any user. */
   refuses(caller: LoggedIn | undefined, needs: Needs): RefusalKind | undefined {
     if (!this.enabled || needs.kind === "nothing" || needs.kind === "anyone") return undefined;
-    // A certificate without a name is nobody's, as none at all.
-    if (caller === undefined || caller.user === "") return "userEmpty";
+    if (caller === undefined) return "userEmpty";
+    // A certificate without a name is a user's that is not there, but for calls of administrators.
+    if (caller.user === "" && !OF_ANY_NAME.has(needs.kind)) return "userEmpty";
     const { user, revision = this.revision } = caller;
     if (needs.kind === "keys" && revision < this.revision) return "oldRevision";
     const roles = this.users.get(user)?.roles;
@@ -172,7 +174,7 @@ export class AuthState {
       case "role-of-its-own":
         return roles.includes(needs.role);
       case "keys": {
-        const permissions = roles.flatMap((role) => this.roles.get(role) ?? []);
+        const permissions = roles.flatMap((role) => [...(this.roles.get(role) ?? [])]);
         return needs.asked.every(({ range, write }) => isCovered(range, write, permissions));
       }
       default:
@@ -180,6 +182,8 @@ export class AuthState {
     }
   }
 }
+
+const OF_ANY_NAME: ReadonlySet<Needs["kind"]> = new Set<Needs["kind"]>(["keys", "user"]);
 
 /** By a token or a certificate. */
 export interface LoggedIn {

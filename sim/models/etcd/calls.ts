@@ -130,6 +130,8 @@ export class Calls {
     const raft = this.#raft(server);
     const { leader } = raft;
     if (!leader || raft.leaderOf(server) === "0") throw new Refusal("timedOut");
+    // A follower asks the leader in nobody's name, and asks again whatever that one refuses it.
+    if (leader !== server && server.dir.state.auth.enabled) throw new Refusal("timedOut");
     const progress = raft.progress(id);
     if (progress === undefined) throw new Refusal("memberNotFound");
     if (progress < READY_SHARE) throw new Refusal("learnerNotReady");

@@ -34,6 +34,8 @@ const table = {
   rootRoleMissing: ["FAILED_PRECONDITION", "etcdserver: root user does not have root role"],
   userExists: ["FAILED_PRECONDITION", "etcdserver: user name already exists"],
   userNotFound: ["FAILED_PRECONDITION", "etcdserver: user name not found"],
+  // As 3.5 says it to itself.
+  userUnknown: ["UNKNOWN", "etcdserver: user not found"],
   roleExists: ["FAILED_PRECONDITION", "etcdserver: role name already exists"],
   roleNotFound: ["FAILED_PRECONDITION", "etcdserver: role name not found"],
   roleNotGranted: ["FAILED_PRECONDITION", "etcdserver: role is not granted to the user"],

@@ -1,12 +1,22 @@
 /**
  * What has to change in etcd, in a safe order: roles before the users that need them, what is granted before what is
- * taken away, users before the roles that they had. Each change by itself leaves everybody with what they had or gain.
+ * taken away, users before the roles that they had. Each change by itself leaves everybody with what they had or gain, but
+ * for a permission that etcd would not replace (grantsOf).
  */
 import { ROOT } from "../../api/auth-names.ts";
 import type { View } from "../view.ts";
-import type { AuthChange, AuthFacts, EtcdAuth, ObjectKind, RoleFacts, UserFacts } from "./facts.ts";
+import type {
+  Access,
+  AuthChange,
+  AuthFacts,
+  EtcdAuth,
+  ObjectKind,
+  Permission,
+  RoleFacts,
+  UserFacts,
+} from "./facts.ts";
 import { own } from "./own.ts";
-import { rangeOf } from "./permission.ts";
+import { both, rangeOf } from "./permission.ts";
 import { isOwnName, usersOfRole, wantedAuth, type WantedRole, type WantedUser } from "./wanted.ts";
 
 /** A call to etcd, or a note on an object that must be there before or go after it. */
@@ -64,14 +74,35 @@ function applied(kind: ObjectKind, of: UserFacts | RoleFacts | undefined): AuthS
 }
 
 function grantsOfRole({ name, permissions, of }: WantedRole, etcd: EtcdAuth): AuthStep[] {
-  const have = new Map((own(etcd.roles, name) ?? []).map((one) => [rangeOf(one), one.access]));
+  const have = own(etcd.roles, name) ?? [];
   return [
     ...applied("EtcdRole", of),
     ...(has(etcd.roles, name) ? [] : [{ change: { do: "AddRole", role: name }, of } as const]),
-    ...permissions
-      .filter((one) => have.get(rangeOf(one)) !== one.access)
-      .map((permission) => ({ change: { do: "GrantPermission", role: name, permission }, of }) as const),
+    ...permissions.flatMap((permission) =>
+      grantsOf(permission, have).map((change) => ({ change: { ...change, role: name, permission }, of })),
+    ),
   ];
+}
+
+/**
+ * etcd replaces a permission for the same range only if it finds it first among those of its key; else it keeps both, and
+ * they permit what either does. What is to permit less is revoked before then.
+ */
+function grantsOf(
+  wanted: Permission,
+  have: readonly Permission[],
+): { readonly do: "RevokePermission" | "GrantPermission" }[] {
+  const same = have.filter((one) => rangeOf(one) === rangeOf(wanted));
+  const access = same.map((one) => one.access).reduce<Access | undefined>(bothOf, undefined);
+  if (access === wanted.access) return [];
+  const isAlone = have.filter(({ key }) => key === wanted.key).length === 1;
+  const isWider = access === undefined || bothOf(access, wanted.access) === wanted.access;
+  const grant = { do: "GrantPermission" } as const;
+  return isWider || isAlone ? [grant] : [{ do: "RevokePermission" }, grant];
+}
+
+function bothOf(a: Access | undefined, b: Access): Access {
+  return a === undefined ? b : both(a, b);
 }
 
 function revokedFromRole({ name, permissions, of }: WantedRole, etcd: EtcdAuth): AuthStep[] {

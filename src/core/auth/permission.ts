@@ -5,7 +5,7 @@ import type { Access, Permission } from "./facts.ts";
 /** From this key to the last there is, in etcd's notation. */
 export const TO_THE_END = "00";
 
-/** Two entries for one range permit what both do: etcd keeps one permission for each range. */
+/** Two entries for one range permit what both do: so one is granted. */
 export function wantedPermissions(specs: readonly PermissionSpec[]): Permission[] {
   const byRange = new Map<string, Permission>();
   for (const spec of specs) {
@@ -29,7 +29,8 @@ export function rangeOf({ key, end }: Permission): string {
   return `${key} ${end}`;
 }
 
-function both(a: Access, b: Access): Access {
+/** What two permissions for one range permit. */
+export function both(a: Access, b: Access): Access {
   return a === b ? a : "ReadWrite";
 }
 

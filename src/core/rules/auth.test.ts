@@ -1,9 +1,10 @@
 /** The rule of etcd's authentication: the order in which it is enabled, drift, deletion, and what blocks it. */
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { describe, test } from "node:test";
 import type { AuthSpec } from "../../api/auth.ts";
 import { authAfter } from "../auth/after.ts";
-import type { AuthChange, AuthFacts, EtcdAuth, RoleFacts, UserFacts } from "../auth/facts.ts";
+import type { Access, AuthChange, AuthFacts, EtcdAuth, RoleFacts, UserFacts } from "../auth/facts.ts";
 import { reportAuth } from "../auth/report.ts";
 import { authReady } from "../status/conditions.ts";
 import { healthy } from "../testing/cluster.ts";
@@ -224,6 +225,47 @@ describe("once it is enabled", () => {
       "RevokePermission app",
       "ReadBack",
     ]);
+  });
+
+  describe("a permission for a key that another one of its role begins with too", () => {
+    const permissions = [
+      { access: "Read", key: "app/" },
+      { access: "Read", key: "app/", prefix: true },
+    ] as const;
+    const [key, end] = [Buffer.from("app/").toString("hex"), Buffer.from("app0").toString("hex")];
+    const has = (...of: [end: string, access: Access][]) =>
+      walked({
+        ...done,
+        roles: [role("app", { permissions })],
+        etcd: {
+          ...etcd,
+          roles: { ...etcd.roles, app: of.map(([to, access]) => ({ access, key, end: to })) },
+        },
+      }).steps;
+
+    test("that etcd would keep beside the narrower one is revoked first", () => {
+      const steps = ["RevokePermission app", "GrantPermission app", "ReadBack"];
+      assert.deepEqual(has(["", "Read"], [end, "ReadWrite"]), steps);
+      assert.deepEqual(has(["", "Read"], [end, "Write"]), steps);
+    });
+
+    test("that is there twice is so in none of the two orders, unless both together permit what they should", () => {
+      const steps = ["RevokePermission app", "GrantPermission app", "ReadBack"];
+      assert.deepEqual(has(["", "Read"], [end, "ReadWrite"], [end, "Read"]), steps);
+      assert.deepEqual(has(["", "Read"], [end, "Read"], [end, "ReadWrite"]), steps);
+      assert.deepEqual(has(["", "Read"], [end, "Read"], [end, "Read"]), []);
+    });
+
+    test("is widened without being revoked", () => {
+      const wide = [permissions[0], { ...permissions[1], access: "ReadWrite" }] as const;
+      const app = (["", end] as const).map((to) => ({ access: "Read", key, end: to }) as const);
+      const { steps } = walked({
+        ...done,
+        roles: [role("app", { permissions: wide })],
+        etcd: { ...etcd, roles: { ...etcd.roles, app } },
+      });
+      assert.deepEqual(steps, ["GrantPermission app", "ReadBack"]);
+    });
   });
 
   test("a password that is another one is set, and once", () => {

@@ -136,11 +136,9 @@ class Run {
   }
 
   async #start(slot: Slot): Promise<void> {
-    const { version, slots, real, authToken } = this.#options;
+    const { version, slots, real } = this.#options;
     const config = configOf(this.#ground, slot, { state: "new", cluster: slots });
     await Promise.all([real.start(slot, { version, config }), this.#model.start(slot, { version, config })]);
-    const server = this.#model.server(slot);
-    if (server && authToken !== undefined) server.tokenKey = "key";
   }
 
   async #status(side: Side & { readonly bearer: Bearer }, slot: Slot): Promise<Outcome> {
@@ -171,7 +169,11 @@ class Run {
   /** All that run have a leader, and what was committed. */
   async #settle(): Promise<void> {
     await this.#model.calm();
-    for (const slot of this.#up) await this.#catchUp(slot);
+    for (const slot of this.#up) {
+      const server = this.#model.server(slot);
+      if (server && this.#options.authToken !== undefined) server.tokenKey = "key";
+      await this.#catchUp(slot);
+    }
   }
 
   /** A read through the quorum waits for the log before it is refused to nobody. */
