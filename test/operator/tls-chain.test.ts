@@ -11,6 +11,7 @@ import { systemClock } from "../../src/seams/clock.ts";
 import type { LeafSpec } from "../../src/seams/pki.ts";
 import { systemRandom } from "../../src/seams/random.ts";
 import { upWithDefinitions } from "../support/operator.ts";
+import { BundledChild } from "../support/bundled-child.ts";
 import { OperatorLives } from "../support/operator-lives.ts";
 import { CertManager, createIssuer } from "../support/cert-manager.ts";
 import { putSecret } from "../support/bed-secrets.ts";
@@ -48,7 +49,8 @@ async function chain(t: TestContext, planes: Planes): Promise<void> {
     "my-peer": await ofUser(inside(`${CLUSTER}-peers`, "*")),
   };
   for (const [name, files] of Object.entries(given)) await putSecret(bed, name, files, { cluster: CLUSTER });
-  const lives = new OperatorLives(bed.kubeconfig);
+  using child = await BundledChild.make();
+  const lives = new OperatorLives(bed.kubeconfig, undefined, child.file);
   t.after(() => lives.end());
   await using running = await Chain.begin({ bed, lives, planes, own: await ofUser() });
   for (const mode of MODES) {

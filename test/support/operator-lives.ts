@@ -11,7 +11,7 @@ import { tell } from "./tell.ts";
 
 /** A line of a child's output begins so where it is no effect. */
 export const LOGGED = "log: ";
-const CHILD = fileURLToPath(new URL("../operator/crash-child.ts", import.meta.url));
+export const CHILD = fileURLToPath(new URL("../operator/crash-child.ts", import.meta.url));
 
 export interface Life {
   /** What it did, in order. */
@@ -34,6 +34,7 @@ const KILLED = 128 + 9;
 
 export class OperatorLives {
   readonly #kubeconfig: string;
+  readonly #child: string;
   readonly #place: (command: string[]) => Command;
   readonly #children = new Set<ChildProcess>();
   #count = 0;
@@ -43,12 +44,14 @@ export class OperatorLives {
   readonly log: string[] = [];
   readonly effects: string[] = [];
 
-  /** `place`: how a command is run where the operator has to be. */
+  /** `place`: how a command is run where the operator has to be; `child`: another file of the same program. */
   constructor(
     kubeconfig: string,
     place: (command: string[]) => Command = ([file = "", ...args]) => ({ file, args }),
+    child = CHILD,
   ) {
     this.#kubeconfig = kubeconfig;
+    this.#child = child;
     this.#place = place;
   }
 
@@ -58,7 +61,7 @@ export class OperatorLives {
    * would die of saying so.
    */
   live(effects: number): Life {
-    const life = [CHILD, this.#kubeconfig, `life-${++this.#count}`, String(effects), ...this.#told];
+    const life = [this.#child, this.#kubeconfig, `life-${++this.#count}`, String(effects), ...this.#told];
     const { file, args, env } = this.#place([process.execPath, ...life]);
     const child = spawn(file, [...args], { ...(env && { env }), stdio: ["pipe", "pipe", "inherit"] });
     this.#children.add(child);

@@ -28,6 +28,8 @@ type Plane = "client" | "peer";
 export const EFFECTS = Number(process.env["QUORATE_EFFECTS"] ?? (EVERY_CASE ? 1 : 25));
 /** Long enough for an application to see the phase and to reload; it begins again with each operator. */
 const SOAK = "15s";
+/** What is approved of an edit of the spec is named by a hash. */
+const OF_AN_EDIT = /^[0-9a-f]{16}$/;
 const PATIENCE = { withinMs: 1_800_000 };
 export const MEMBERS = 3;
 
@@ -169,7 +171,9 @@ export class Chain implements AsyncDisposable {
   async #changeScheme(mode: Mode): Promise<void> {
     const approval = await eventually(
       "an approval is waited for",
-      async () => (await this.#cluster.status()).approvals?.[0]?.approval,
+      // Where a member is slow to answer there is one more, to replace it.
+      async () =>
+        (await this.#cluster.status()).approvals?.find(({ approval }) => OF_AN_EDIT.test(approval))?.approval,
       PATIENCE,
     );
     const old = this.#main as Client;
