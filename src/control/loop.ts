@@ -3,7 +3,7 @@
  * sleeps inside a pass, wakes on events, and otherwise looks again when something can have changed.
  */
 import type { EtcdClusterStatus } from "../api/etcd-cluster-status.ts";
-import type { Action, Decision, Hold } from "../core/action.ts";
+import type { Act, Action, Decision, Hold } from "../core/action.ts";
 import { reportAuth } from "../core/auth/report.ts";
 import { decide } from "../core/decide.ts";
 import type { Observation } from "../core/observation.ts";
@@ -21,7 +21,7 @@ import { Conflict, isObjectAction, together, type Applied, type Platform } from 
 import { problemOf, type Problem } from "./problem.ts";
 import { passStatus } from "./status.ts";
 import { Retries, type Failure } from "./retries.ts";
-import { Transcript } from "./transcript.ts";
+import { entryOf, type TranscriptEntry } from "./transcript.ts";
 import { Waker } from "./waker.ts";
 
 /** One turn of the loop, as others may look at it. */
@@ -48,6 +48,8 @@ export interface LoopOptions {
   readonly restMs?: () => number;
   /** How long short looks may stand for a whole one; without it, each look is a whole one. */
   readonly wholeMs?: () => number;
+  /** Called after each step that was tried; must not throw. */
+  readonly onStep?: (entry: TranscriptEntry) => void;
   /** Called at the end of every pass; must not throw. */
   readonly onPass?: (pass: Pass) => void;
   /** A pass that failed as a whole: the loop goes on. */
@@ -76,7 +78,6 @@ const PACES = [
 
 export class Loop {
   readonly observer: Observer;
-  readonly transcript = new Transcript();
   readonly #options: LoopOptions;
   readonly #waker: Waker;
   readonly #retries = new Retries();
@@ -194,15 +195,20 @@ export class Loop {
       // Changed meanwhile: that says nothing about the next try.
       if (!(error instanceof Conflict)) this.#noteOperation(act.action, failure.message);
       // The same again and again would push everything else out of sight.
-      if (!failure.repeated) this.transcript.add(act, clock.now(), took(), failure.message);
+      if (!failure.repeated) this.#tell(act, took(), failure.message);
       return { done: false, failure };
     }
     this.#retries.succeeded(act.action);
     this.#noteOperation(act.action);
     // A joiner that never serves has to run into its deadline, however often it was nudged.
     if (act.action.kind !== "NudgeLog") this.observer.progressed();
-    this.transcript.add(act, clock.now(), took());
+    this.#tell(act, took());
     return { done: true };
+  }
+
+  #tell(act: Act, tookMs: number, error?: string): void {
+    const { clock, onStep } = this.#options;
+    onStep?.(entryOf(act, clock.now(), tookMs, error));
   }
 
   /** Calls to etcd that an operation asked for: it fails when they keep failing. One that cannot be recorded waits. */

@@ -23,38 +23,34 @@ export interface TranscriptEntry {
   readonly tookMs: number;
 }
 
+export function entryOf(act: Act, at: number, tookMs: number, error?: string): TranscriptEntry {
+  return {
+    at,
+    rule: act.rule,
+    kind: act.action.kind,
+    ...purposeOf(act.action),
+    step: stepName(act.action),
+    ...memberOf(act.action),
+    reason: act.message,
+    ...(error !== undefined && { error }),
+    tookMs,
+  };
+}
+
 const MOST_ENTRIES = 500;
 
+/** Not kept by an operator: of many clusters it is much, and events and the log tell it there. */
 export class Transcript {
   readonly #entries: TranscriptEntry[] = [];
-  readonly #listeners = new Set<(entry: TranscriptEntry) => void>();
 
-  add(act: Act, at: number, tookMs: number, error?: string): void {
-    const entry: TranscriptEntry = {
-      at,
-      rule: act.rule,
-      kind: act.action.kind,
-      ...purposeOf(act.action),
-      step: stepName(act.action),
-      ...memberOf(act.action),
-      reason: act.message,
-      ...(error !== undefined && { error }),
-      tookMs,
-    };
+  add(entry: TranscriptEntry): void {
     this.#entries.push(entry);
     if (this.#entries.length > MOST_ENTRIES) this.#entries.shift();
-    for (const listener of this.#listeners) listener(entry);
   }
 
   /** Oldest first. */
   last(count: number): readonly TranscriptEntry[] {
     return this.#entries.slice(-count);
-  }
-
-  /** Returns how to stop listening. */
-  listen(listener: (entry: TranscriptEntry) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 }
 

@@ -3,7 +3,7 @@
  * end. etcd processes are detached: they outlive a killed controller and are adopted by the next one.
  */
 import { Loop, type Pass } from "../control/loop.ts";
-import type { TranscriptEntry } from "../control/transcript.ts";
+import { Transcript, type TranscriptEntry } from "../control/transcript.ts";
 import { viewOf } from "../core/view.ts";
 import { InstalledBinaries, type Installer } from "./binaries.ts";
 import type { ClientCredentials } from "./certificates.ts";
@@ -28,6 +28,7 @@ export interface ControllerOptions {
 export class Controller {
   readonly platform: LocalPlatform;
   readonly loop: Loop;
+  readonly transcript = new Transcript();
   readonly #lock: Lock;
   readonly #options: ControllerOptions;
 
@@ -48,10 +49,13 @@ export class Controller {
     this.loop = new Loop({
       platform: this.platform,
       clock: seams.clock,
+      onStep: (entry) => {
+        this.transcript.add(entry);
+        options.onStep?.(entry);
+      },
       ...(options.onPass && { onPass: options.onPass }),
       ...(options.onTrouble && { onTrouble: options.onTrouble }),
     });
-    if (options.onStep) this.loop.transcript.listen(options.onStep);
   }
 
   /** Takes the directory's lock and finds what runs there. */

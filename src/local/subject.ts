@@ -28,7 +28,7 @@ export function liveSubject(
     look: async () =>
       controller.loop.latest ?? (await seen(controller.platform, controller.loop.observer, layout)),
     wake: () => controller.loop.wake(),
-    transcript: () => controller.loop.transcript.last(100),
+    transcript: () => controller.transcript.last(100),
     down: async () => await Promise.resolve(down()),
     controller: self,
   };

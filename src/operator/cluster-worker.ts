@@ -100,11 +100,11 @@ export class ClusterWorker {
         this.#warnOnce(pass);
         onPass?.(pass);
       },
-    });
-    this.#loop.transcript.listen((entry) => {
-      this.#announcer.step(entry);
-      this.#log.step(entry);
-      onStep?.(entry);
+      onStep: (entry) => {
+        this.#announcer.step(entry);
+        this.#log.step(entry);
+        onStep?.(entry);
+      },
     });
   }
 

@@ -7,7 +7,7 @@ import { systemDisk } from "../../src/seams/disk.ts";
 import { CLUSTER, type LocalCluster } from "./local-cluster.ts";
 
 export function subjectOf(local: LocalCluster): Subject {
-  const { platform, loop } = local.controller;
+  const { platform, loop, transcript } = local.controller;
   return {
     layout: local.files,
     disk: systemDisk,
@@ -18,7 +18,7 @@ export function subjectOf(local: LocalCluster): Subject {
       return loop.latest;
     },
     wake: () => loop.wake(),
-    transcript: () => loop.transcript.last(100),
+    transcript: () => transcript.last(100),
     down: () => Promise.reject(new Error("a test ends its cluster itself")),
   };
 }
