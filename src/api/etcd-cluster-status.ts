@@ -69,6 +69,20 @@ export const recoverySchema = z.strictObject({
     .optional()
     .describe("Revisions that the operator has seen and that would be lost; absent if it does not know."),
   lostSeconds: lostSeconds(),
+  nodesOff: z
+    .array(
+      z.strictObject({
+        name: text(253).describe("Name of the node."),
+        silentSince: timestamp().optional().describe("Since when its kubelet has not reported."),
+        members: z.array(text(63)).max(64).describe("The members that may run there."),
+      }),
+    )
+    .max(64)
+    .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] })
+    .optional()
+    .describe(
+      "Nodes that do not report and where a member may still run. The plan is good only if they are off: who approves it names them in nodesOff.",
+    ),
   preferred: z
     .enum(["Survivor", "Snapshot", "PointInTime"])
     .optional()

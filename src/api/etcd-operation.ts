@@ -73,6 +73,38 @@ const planHash: Rule<string> = {
   check: (hash) => /^[0-9a-f]{16}$/.test(hash),
 };
 
+const MAX_NODES_OFF = 16;
+
+const nodesOff = (more: string) =>
+  z
+    .array(text(253).min(1))
+    .min(1)
+    .max(MAX_NODES_OFF)
+    .meta({ "x-kubernetes-list-type": "atomic" })
+    .optional()
+    .describe(
+      `Names of nodes that you have made sure are off: their kubelets are silent, and a member may run there. Its end is not awaited then. The operator cannot check it: if a member still runs there, it continues to serve the clients that reach it, and what they write is lost. ${more}`,
+    );
+
+const nodesOnce: Rule<{ nodesOff?: string[] | undefined }> = {
+  cel: "!has(self.nodesOff) || self.nodesOff.all(name, self.nodesOff.exists_one(other, other == name))",
+  fieldPath: ".nodesOff",
+  message: "names a node twice: list each node once",
+  check: ({ nodesOff: named = [] }) => new Set(named).size === named.length,
+};
+
+const recoverQuorumSchema = withRules(
+  z.strictObject({
+    approve: withRules(text(16), planHash).describe(
+      "Hash of the plan in the status.recovery of the cluster.",
+    ),
+    nodesOff: nodesOff(
+      "Exactly those of status.recovery.nodesOff; the operation is rejected with others, and ends without changing data if one of them reports again.",
+    ),
+  }),
+  nodesOnce,
+);
+
 const restoreSchema = withRules(
   z.strictObject({
     snapshot: objectName()
@@ -95,6 +127,9 @@ const restoreSchema = withRules(
       .describe(
         "Hash of the plan in status.recovery of the cluster that this is an alternative to: if quorum has returned or what the members hold has changed before they are stopped, the operation ends and no data is changed.",
       ),
+    nodesOff: nodesOff(
+      "They are a part of the plan and its hash. The operation is rejected if others are silent, and ends without changing data if one of them reports again.",
+    ),
     approve: withRules(text(16), planHash)
       .optional()
       .describe(
@@ -102,6 +137,7 @@ const restoreSchema = withRules(
       ),
   }),
   ...NAMED_RULES,
+  nodesOnce,
 );
 
 const notBoth: Rule<{ ca?: boolean | undefined; tokenKey?: boolean | undefined }> = {
@@ -158,12 +194,7 @@ const operationFields = {
     .describe(
       "Restarts members one at a time while the others keep quorum, the leader last. Members on Memory or Ephemeral storage, which would lose their data, are replaced instead.",
     ),
-  recoverQuorum: z
-    .strictObject({
-      approve: withRules(text(16), planHash).describe(
-        "Hash of the plan in the status.recovery of the cluster.",
-      ),
-    })
+  recoverQuorum: recoverQuorumSchema
     .optional()
     .describe(
       "Recovers a cluster whose quorum is lost for good from the data of the member that has the newest log, as the plan of this hash in the status of the cluster says. Writes that only lost members had are lost. It is rejected if the plan has changed.",

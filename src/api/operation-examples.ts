@@ -57,6 +57,20 @@ export const operationExamples: readonly OperationExample[] = [
   { title: "replace a member", spec: { replaceMember: { name: "demo-3" } } },
   { title: "recover by a plan", spec: { recoverQuorum: { approve: "0123456789abcdef" } } },
   {
+    title: "recover by a plan that is good only with two nodes off",
+    spec: { recoverQuorum: { approve: "0123456789abcdef", nodesOff: ["node-b", "node-c"] } },
+  },
+  {
+    title: "a recovery that names a node twice",
+    spec: { recoverQuorum: { approve: "0123456789abcdef", nodesOff: ["node-b", "node-b"] } },
+    refusedAt: "spec.recoverQuorum.nodesOff",
+  },
+  {
+    title: "a restore that names a node twice",
+    spec: restore({ file: { path: "/a.db" } }, { nodesOff: ["node-b", "node-b"] }),
+    refusedAt: "spec.restore.nodesOff",
+  },
+  {
     title: "a recovery without the hash of a plan",
     spec: { recoverQuorum: { approve: "yes" } },
     refusedAt: "spec.recoverQuorum.approve",

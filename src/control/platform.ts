@@ -11,6 +11,7 @@ import type {
   EtcdMemberEntry,
   MemberDirectory,
   MemberFacts,
+  MemberNode,
   OperationFacts,
   PlatformFacts,
   VolumeFacts,
@@ -53,6 +54,7 @@ export interface PlatformMember {
   readonly fenced?: MemberFacts["fenced"];
   readonly volume: VolumeFacts;
   readonly workload: WorkloadFacts;
+  readonly node?: MemberNode;
   readonly unconfirmed?: MemberFacts["unconfirmed"];
 }
 

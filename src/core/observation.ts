@@ -14,7 +14,7 @@ import type { OperationFacts } from "./facts/operation-facts.ts";
 import type { SnapshotState } from "./snapshots/facts.ts";
 import type { ClusterMarks, MemberAddress, MemberRecord } from "./record.ts";
 import type { StepClass } from "./steps/step-class.ts";
-import type { NotMade, VolumeFacts, WorkloadFacts } from "./facts/workload-facts.ts";
+import type { MemberNode, NotMade, VolumeFacts, WorkloadFacts } from "./facts/workload-facts.ts";
 
 export type { AuthorityFacts, MemberTrust, Plane, RotationPhase } from "./facts/authority-facts.ts";
 export type { DirectoryMember, MemberDirectory, ReadObstacle } from "./facts/directory-facts.ts";
@@ -30,6 +30,7 @@ export type {
   Clearing,
   DataLeft,
   ExitCause,
+  MemberNode,
   NotMade,
   VolumeFacts,
   WorkloadFacts,
@@ -201,6 +202,7 @@ export interface MemberFacts {
   readonly fenced?: boolean;
   readonly volume: VolumeFacts;
   readonly workload: WorkloadFacts;
+  readonly node?: MemberNode;
   /** What this member itself answered; undefined when it was not asked because nothing runs. */
   readonly answer: MemberAnswer;
   /**

@@ -80,3 +80,43 @@ test("the hash of an alternative, or the spec's preference, restores that instea
   assert.equal((await command(target, `recover quorum demo --plan ${PLAN} --yes`)).code, 0);
   assert.deepEqual(target.created.at(-1)?.spec["recoverQuorum"], { approve: PLAN });
 });
+
+test("a plan that is good only with nodes off is approved by who names exactly these", async () => {
+  const target = lost();
+  const nodesOff = [
+    { name: "node-b", silentSince: "2026-05-04T10:00:00Z", members: ["demo-1"] },
+    { name: "node-c", members: ["demo-3"] },
+  ];
+  target.objects = target.objects.map((cluster) => {
+    const { recovery } = cluster.status ?? {};
+    return recovery
+      ? { ...cluster, status: { ...cluster.status, recovery: { ...recovery, nodesOff } } }
+      : cluster;
+  });
+  const call = `recover quorum demo --plan ${PLAN} --yes`;
+  const unnamed = await command(target, call);
+  assert.equal(unnamed.code, 5);
+  assert.match(unnamed.err, /Only if off +node-b \(demo-1; silent since 2026-05-04T10:00:00Z\)/);
+  assert.match(unnamed.err, / {2}node-c \(demo-3; silent\)/);
+  assert.match(unnamed.err, /recover quorum demo.* --node-off node-b --node-off node-c/);
+  const half = await command(target, `${call} --node-off node-c`);
+  assert.equal(half.code, 5);
+  const other = await command(target, `${call} --node-off node-b,node-c,node-d`);
+  assert.equal(other.code, 5);
+  assert.match(other.err, /does not need node-d to be off/);
+  assert.equal(target.created.length, 0);
+  const named = await command(target, `${call} --node-off node-b --node-off node-c`);
+  assert.equal(named.code, 0, named.err);
+  assert.deepEqual(target.created[0]?.spec["recoverQuorum"], {
+    approve: PLAN,
+    nodesOff: ["node-b", "node-c"],
+  });
+});
+
+test("nodes that no plan asks for are not passed on", async () => {
+  const target = lost();
+  const { code, err } = await command(target, `recover quorum demo --plan ${PLAN} --yes --node-off node-b`);
+  assert.equal(code, 5);
+  assert.match(err, /does not need node-b to be off/);
+  assert.deepEqual(target.created, []);
+});

@@ -2,7 +2,13 @@
 import path from "node:path";
 import type { EtcdOperationSpec } from "../../api/etcd-operation.ts";
 import type { RestorePoint } from "../../api/point-in-time.ts";
-import { plannedText, pointPlan, pointText, restorePlan } from "../../core/assess/restore-plan.ts";
+import {
+  givenNodes,
+  plannedText,
+  pointPlan,
+  pointText,
+  restorePlan,
+} from "../../core/assess/restore-plan.ts";
 import { pointSpec } from "../../core/assess/restore-point.ts";
 import { namedSnapshot } from "../../operator/observe/restore-source.ts";
 import { systemDisk } from "../../seams/disk.ts";
@@ -60,19 +66,24 @@ interface Around {
   readonly target: Target;
   readonly cluster: ClusterObject;
   readonly clusterID: string;
+  /** A plan that is good only if these are off. */
+  readonly nodesOff: readonly string[];
 }
 
 export async function wishOf(text: string, flags: Wishes, around: Around): Promise<RestoreWish> {
-  const { cluster, clusterID } = around;
-  const planned = { uid: cluster.metadata.uid ?? "", clusterID, version: cluster.spec.version };
+  const { cluster, clusterID, nodesOff } = around;
+  const named = nodesOff.length > 0 ? { nodesOff: [...nodesOff] } : {};
+  const uid = cluster.metadata.uid ?? "";
+  const planned = { uid, clusterID, version: cluster.spec.version, ...givenNodes(nodesOff) };
   if (flags["at-time"] !== undefined || flags["at-revision"] !== undefined) {
     const { asked, spec } = await pointWish(text, flags, around);
-    return { asked, plan: pointPlan(planned, spec), description: pointText(spec) };
+    return { asked: { ...asked, ...named }, plan: pointPlan(planned, spec), description: pointText(spec) };
   }
   for (const flag of ["cluster-id", "etcd-version"] as const)
     if (flags[flag] !== undefined) throw new UsageError(`--${flag} needs --at-time or --at-revision`);
   const { asked, recipe } = await snapshotWish(text, flags, around);
-  return { asked, plan: restorePlan(planned, recipe), description: plannedText(recipe) };
+  const plan = restorePlan(planned, recipe);
+  return { asked: { ...asked, ...named }, plan, description: plannedText(recipe) };
 }
 
 /** The name is that of the schedule that recorded the changes, and otherwise their folder. */

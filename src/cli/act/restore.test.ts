@@ -36,6 +36,21 @@ test("with another plan, without the hash of the one that was read, and unasked,
   assert.deepEqual(target.created, []);
 });
 
+test("nodes that were said to be off are a part of the plan, and of what is created", async () => {
+  const { target, plan } = running();
+  const nodes = ["--node-off node-c", "--node-off node-b"].join(" ");
+  const without = await command(target, `${LINE} ${nodes} --plan ${plan} --yes`);
+  assert.equal(without.code, 5, "it is another plan");
+  const [{ metadata, spec } = demo()] = target.objects;
+  const planned = { uid: metadata.uid ?? "", clusterID: "c0ffee", version: spec.version };
+  const both = restorePlan({ ...planned, nodesOff: ["node-b", "node-c"] }, { source: SOURCE });
+  const { code, err } = await command(target, `${LINE} ${nodes} --plan ${both} --yes`);
+  assert.equal(code, 0, err);
+  assert.match(err, /only if node-c, node-b are off\./);
+  const nodesOff = ["node-c", "node-b"];
+  assert.deepEqual(target.created[0]?.spec["restore"], { source: SOURCE, nodesOff, approve: both });
+});
+
 test("on Kubernetes a name is that of an EtcdSnapshot, whose place and checksum are part of the plan", async () => {
   const { target } = running();
   const checksum = "a".repeat(64);

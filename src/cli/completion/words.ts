@@ -10,7 +10,7 @@ export interface Candidate {
   readonly about?: string;
 }
 
-export type NameKind = "cluster" | "member" | "subject";
+export type NameKind = "cluster" | "member" | "subject" | "node";
 
 export type Next =
   | { readonly kind: "words"; readonly words: readonly Candidate[] }
@@ -65,6 +65,7 @@ function nextOf(data: NonNullable<Verb["data"]>, words: readonly string[], all: 
       };
     if (flag.kind === "text" && /file|directory/.test(flag.value)) return { kind: "files" };
     if (pending[0] === "member") return names("member", before, data.arguments ?? [], named, all);
+    if (pending[0] === "node-off") return names("node", before, data.arguments ?? [], named, all);
     return { kind: "words", words: [] };
   }
   if (typed.startsWith("-")) {

@@ -13,6 +13,7 @@ export function recoveryLines({
   revision,
   lostRevisions,
   lostSeconds,
+  nodesOff = [],
   preferred,
   snapshot,
   pointInTime,
@@ -21,6 +22,7 @@ export function recoveryLines({
   return [
     ...rows(
       ["Plan", plan],
+      ...nodesOff.map((node, index): [string, string] => [index === 0 ? "Only if off" : "", sayNode(node)]),
       ["Survivor", survivor],
       ["Revision", range(revision)],
       ["Lost revisions", lostRevisions ? range(lostRevisions) : "unknown"],
@@ -50,6 +52,11 @@ export function recoveryLines({
         ]
       : []),
   ];
+}
+
+function sayNode({ name, silentSince, members }: NonNullable<RecoveryStatus["nodesOff"]>[number]): string {
+  const silent = silentSince === undefined ? "silent" : `silent since ${silentSince}`;
+  return `${name} (${[members.join(", "), silent].filter(Boolean).join("; ")})`;
 }
 
 const instead = (isPreferred: boolean) =>

@@ -33,6 +33,28 @@ test("completion offers members of the cluster that was named, or of all whose n
   assert.deepEqual(await names("logs", "other", "--member", "other-2"), ["other-2"]);
 });
 
+test("completion offers the nodes that a recovery asks about, and without a plan those of the members", async () => {
+  const cluster = demo();
+  const member = { name: "demo-1", role: "Leader", healthy: true, node: "node-a" } as const;
+  const recovery = {
+    plan: "51f0a3c2d4e5b697",
+    survivor: "demo-1",
+    message: "",
+    revision: { least: 1, most: 1 },
+    members: [],
+    nodesOff: [{ name: "node-b", members: ["demo-2", "demo-3"] }],
+  };
+  const offered = async (status: object) => {
+    const target = new FakeTarget([{ ...cluster, status }]) as unknown as Target;
+    const io = collectingIo({ target });
+    const words = ["__complete", "--", "recover", "quorum", "demo", "--node-off", "node"];
+    assert.equal(await dispatch(words, verbs, "1.0.0", io), 0);
+    return io.out().trimEnd();
+  };
+  assert.equal(await offered({ recovery, members: [member] }), "node-b\tdemo-2, demo-3");
+  assert.equal(await offered({ members: [member] }), "node-a\tdemo-1");
+});
+
 test("the flags of the target hold for completion too, and a home directory is one that the shell has not expanded", () => {
   const values = targetValues(["logs", "-n", "prod", "--kubeconfig", "~/prod.yaml", "-o", "json", ""], "/h");
   assert.equal(values.namespace, "prod");

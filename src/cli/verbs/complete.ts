@@ -5,7 +5,7 @@ import { deadline } from "../../seams/clock.ts";
 import { parseCommandLine } from "../command-line.ts";
 import { matching, nextWords, type Candidate, type Next } from "../completion/words.ts";
 import type { CliIo, Verb, Verbs } from "../io.ts";
-import type { Target } from "../target/target.ts";
+import type { ClusterObject, Target } from "../target/target.ts";
 import type { TargetValues } from "../target/values.ts";
 import { plainVerb } from "../verb.ts";
 
@@ -65,6 +65,10 @@ async function namesIn(
   const words = (list: readonly { readonly metadata: { readonly name: string } }[]) =>
     list.map(({ metadata }) => ({ word: metadata.name }));
   if (of === "cluster") return words(clusters);
+  if (of === "node")
+    return clusters
+      .filter(({ metadata: { name } }) => about === undefined || name === about)
+      .flatMap(silentNodes);
   const fitting = clusters.filter(({ metadata: { name } }) =>
     about === undefined
       ? name.startsWith(typed) || ordinalOf(name, typed) !== undefined || typed === `${name}-`
@@ -73,6 +77,15 @@ async function namesIn(
   // Each is a request of its own.
   const members = await Promise.all(fitting.slice(0, MOST_ASKED).map((one) => target.members(one)));
   return [...(of === "subject" && about === undefined ? words(clusters) : []), ...words(members.flat())];
+}
+
+/** Of which a recovery asks whether they are off; without one, those that members are on. */
+function silentNodes({ status }: ClusterObject): Candidate[] {
+  const asked = status?.recovery?.nodesOff;
+  if (asked) return asked.map(({ name, members }) => ({ word: name, about: members.join(", ") }));
+  return (status?.members ?? []).flatMap(({ name, node }) =>
+    node === undefined ? [] : [{ word: node, about: name }],
+  );
 }
 
 /** The flags of the target among the words so far; anything else does not matter here. */

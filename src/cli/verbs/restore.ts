@@ -1,5 +1,6 @@
 /** `quorate restore`: replaces the data of a running cluster by a snapshot, when a person agrees to just that. */
 import { confirm } from "../act/confirm.ts";
+import { NODE_OFF_FLAG, riskOf } from "../act/node-off.ts";
 import { newOperation, runOperation } from "../act/operation.ts";
 import { WISH_FLAGS, wishOf } from "../act/restore-wish.ts";
 import { CommandError, EXIT } from "../exit.ts";
@@ -24,6 +25,7 @@ export const verb = clusterVerb(
     ],
     flags: {
       ...WISH_FLAGS,
+      ...NODE_OFF_FLAG,
       plan: { kind: "text", value: "hash", help: "the plan that you have read; nothing else is done" },
     },
     groups: ["confirm", "wait", "dry", "output", "target"],
@@ -60,7 +62,8 @@ export const verb = clusterVerb(
         EXIT.failed,
         `${name} has not started yet, so there is nothing to replace: set spec.bootstrap.restore instead`,
       );
-    const around = { cwd: io.cwd, target, cluster, clusterID };
+    const nodesOff = [...new Set(flags["node-off"])];
+    const around = { cwd: io.cwd, target, cluster, clusterID, nodesOff };
     const { asked, plan: approve, description } = await wishOf(args.snapshot, flags, around);
     if (flags.plan !== undefined && flags.plan !== approve)
       throw new CommandError(
@@ -69,12 +72,12 @@ export const verb = clusterVerb(
       );
     const what = `Restoring ${asked.pointInTime ? description : args.snapshot} into ${name}`;
     io.stderr.write(
-      `Plan ${approve}: replace all data of ${name} (cluster ID ${clusterID}) by ${description}, with etcd ${version}.\n`,
+      `Plan ${approve}: replace all data of ${name} (cluster ID ${clusterID}) by ${description}, with etcd ${version}${nodesOff.length === 0 ? "" : `, only if ${nodesOff.join(", ")} ${nodesOff.length === 1 ? "is" : "are"} off`}.\n`,
     );
     if (!flags["dry-run"])
       await confirm(io, flags, {
         change: `${what} (plan ${approve})`,
-        risk: "all members are stopped, and everything written since is lost; the present volumes are kept",
+        risk: `all members are stopped, and everything written since is lost${riskOf(nodesOff)}; the present volumes are kept`,
       });
     const operation = newOperation(io, cluster, "restore", { restore: { ...asked, approve } });
     await runOperation(io, flags, target, operation, what);

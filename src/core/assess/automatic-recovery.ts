@@ -57,6 +57,7 @@ export function automaticChoice(view: View, plan: RecoveryPlan): AutomaticChoice
 
 /** Whichever is taken, it has to be proven that the others are lost. */
 function doubtsOf(plan: RecoveryPlan): ManualBecause | undefined {
+  if (plan.nodesOff.length > 0) return { kind: "nodes", nodes: plan.nodesOff };
   const doubtful = lostIn(plan).filter((member) => !isProvenGone(member));
   if (doubtful.length > 0) return { kind: "doubt", members: namesOf(doubtful) };
   if (plan.votersWithoutRecord === undefined) return { kind: "unlisted" };

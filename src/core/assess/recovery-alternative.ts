@@ -41,13 +41,18 @@ export function snapshotInstead(view: View, plan: RecoveryPlan): Alternative | u
     if (phase !== "Succeeded" || deleting || restores !== undefined) return [];
     if (revision === undefined || status.clusterID !== clusterID) return [];
     const found = { is: "Snapshot", name, revision, at, verifiedAt, etcdVersion } as const;
-    return [{ ...found, ...restoreOf(view, snapshot), ...lostBy(view, plan, { revision, since }) }];
+    return [{ ...found, ...restoreOf(view, plan, snapshot), ...lostBy(view, plan, { revision, since }) }];
   });
   return taken.toSorted((a, b) => b.revision - a.revision)[0];
 }
 
 /** On one machine a restore names the place. */
-function restoreOf(view: View, snapshot: SnapshotFacts): Pick<Alternative, "restore" | "plan"> {
+function restoreOf(
+  view: View,
+  { nodesOff }: RecoveryPlan,
+  snapshot: SnapshotFacts,
+): Pick<Alternative, "restore" | "plan"> {
+  const planned = plannedFor(view, nodesOff);
   const { name, source, spec, status } = snapshot;
   const checksum = status.sha256 === undefined ? {} : { checksum: status.sha256 };
   const isLocal = view.observation.platform.machine !== undefined;
@@ -56,8 +61,8 @@ function restoreOf(view: View, snapshot: SnapshotFacts): Pick<Alternative, "rest
   // What would be rejected has no plan to approve.
   if (isLocal && notOnMachine(recipe) !== undefined) return { restore: { source, ...checksum } };
   return isLocal
-    ? { restore: { source, ...checksum }, plan: restorePlan(plannedFor(view), { source, ...checksum }) }
-    : { restore: { snapshot: name }, plan: restorePlan(plannedFor(view), { snapshot: name, ...recipe }) };
+    ? { restore: { source, ...checksum }, plan: restorePlan(planned, { source, ...checksum }) }
+    : { restore: { snapshot: name }, plan: restorePlan(planned, { snapshot: name, ...recipe }) };
 }
 
 /** The schedule that has recorded most. */
@@ -73,7 +78,13 @@ export function pointInstead(view: View, plan: RecoveryPlan): Alternative | unde
     if ("refused" in built) return [];
     const restore = { pointInTime };
     const found = { is: "PointInTime", name, revision, at, restore } as const;
-    return [{ ...found, plan: pointPlan(plannedFor(view), built), ...lostBy(view, plan, { revision }) }];
+    return [
+      {
+        ...found,
+        plan: pointPlan(plannedFor(view, plan.nodesOff), built),
+        ...lostBy(view, plan, { revision }),
+      },
+    ];
   });
   return recorded.toSorted((a, b) => b.revision - a.revision)[0];
 }

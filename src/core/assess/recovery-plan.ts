@@ -1,7 +1,8 @@
 /**
  * The plan of a recovery when a majority of the voters has lost its data: the member whose log knows most, by the term and
  * then the index of its last entry as raft compares logs, and everything that the choice was made from. Its hash is what
- * a person approves: with any of it changed, it is another plan.
+ * a person approves: with any of it changed, it is another plan. Where a node is silent, the plan says which nodes have to be
+ * off for it, and approving it means saying that they are.
  */
 import { canonical, shortHash } from "../template/hash.ts";
 import { quorum } from "../quorum.ts";
@@ -10,6 +11,7 @@ import { exitOf } from "./exit-causes.ts";
 import { isWithoutData } from "./lost-data.ts";
 import { lostSeconds, quorumGoneAt } from "./lost-time.ts";
 import { byLog, dataOf, type DataFound } from "./member-data.ts";
+import { isOnNodeOff, nodesToBeOff } from "./nodes-off.ts";
 import { hiddenQuorum } from "./out-of-reach.ts";
 import { isVoterByRecord, planVoters } from "./plan-voters.ts";
 
@@ -19,6 +21,8 @@ export interface PlannedMember {
   readonly data?: DataFound;
   /** It may have data, and nobody can look: its volume or its node is out of reach. */
   readonly unreachable?: true;
+  /** It may run there, unless this node is off. */
+  readonly onNode?: string;
 }
 
 export interface RecoveryPlan {
@@ -26,6 +30,8 @@ export interface RecoveryPlan {
   readonly survivor: MemberView;
   readonly data: DataFound;
   readonly members: readonly PlannedMember[];
+  /** It is a plan only if these nodes are off, which a person has to say of each by name. */
+  readonly nodesOff: readonly string[];
   /** Voters that no record stands for; undefined where it is not known who votes. */
   readonly votersWithoutRecord: readonly string[] | undefined;
   /** The revision that the survivor will have: at least, and at most. */
@@ -38,31 +44,40 @@ export interface RecoveryPlan {
   readonly goneAt: number | undefined;
 }
 
-/**
- * Undefined while quorum may still return, and while it is not known what every voter's directory holds. `settled`: those
- * whose directories counted when the plan was approved; what etcd could not read then does not count once it has stopped.
- */
-export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryPlan | undefined {
+/** What was settled when a recovery began. */
+export interface Settled {
+  /** Those whose directories counted: what etcd could not read then does not count once it has stopped. */
+  readonly members?: readonly string[] | undefined;
+  /** As the approval names them: of others it waits for the end of what is there. */
+  readonly nodesOff: readonly string[];
+}
+
+/** Undefined while quorum may still return, and while it is not known what every voter's directory holds. */
+export function recoveryPlan(view: View, begun?: Settled): RecoveryPlan | undefined {
   const { cluster, etcd } = view.observation;
   if (!view.established || view.hasQuorum || hiddenQuorum(view).length > 0) return undefined;
   const { isVoter, votersWithoutRecord } = planVoters(view);
   const voters = view.staying.filter(isVoter);
+  const settled = begun?.members;
   const isLost = (member: MemberView) =>
     isWithoutData(view)(member) || (settled !== undefined && !settled.includes(member.name));
+  const nodesOff = begun ? begun.nodesOff.toSorted() : nodesToBeOff(view);
   const lost = voters.filter(isLost);
   // One on its way out, or a learner, counts for no quorum, but may have acknowledged writes that no other copy has.
   const going = view.members.filter(
     (member) => !voters.includes(member) && isBeside(view, member) && !isLost(member),
   );
   const left = [...voters.filter((member) => !lost.includes(member)), ...going];
-  const away = left.filter(isOutOfReach);
+  const away = left.filter((member) => isOnNodeOff(member, nodesOff) || isOutOfReach(member));
   const hasChance = voters.filter((member) => !lost.includes(member) && !away.includes(member)).length;
   if (hasChance >= quorum(voters.length)) return undefined;
   if (left.some((member) => !away.includes(member) && isUnread(member))) return undefined;
   const members = [...voters, ...going].map((member): PlannedMember => {
-    if (away.includes(member)) return { member, unreachable: true };
+    const onNode = isOnNodeOff(member, nodesOff) ? member.node?.name : undefined;
+    const on = onNode === undefined ? {} : { onNode };
+    if (away.includes(member)) return { member, unreachable: true, ...on };
     const data = lost.includes(member) ? undefined : dataOf(view, member);
-    return { member, ...(data && { data }) };
+    return { member, ...(data && { data }), ...on };
   });
   const found = members.flatMap(({ member, data }) => (data ? [{ member, data }] : []));
   const [best] = found.toSorted(
@@ -87,6 +102,8 @@ export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryP
         ...(data && { term: data.term, index: data.index }),
         ...(unreachable && { unreachable }),
       })),
+      // Without any the hash is what it was before there was this condition.
+      ...(nodesOff.length > 0 && { nodesOff }),
     }),
   );
   return {
@@ -94,6 +111,7 @@ export function recoveryPlan(view: View, settled?: readonly string[]): RecoveryP
     survivor: best.member,
     data: best.data,
     members,
+    nodesOff,
     votersWithoutRecord,
     revisions,
     lost:
@@ -146,7 +164,9 @@ export function isWorthReading(view: View): boolean {
   const voters = view.staying.filter((member) =>
     isListed && member.entry ? member.isVoter : isVoterByRecord(member),
   );
-  const isGone = (member: MemberView) => isWithoutData(view)(member) || member.volume.state === "unreachable";
+  const nodesOff = nodesToBeOff(view);
+  const isGone = (member: MemberView) =>
+    isWithoutData(view)(member) || member.volume.state === "unreachable" || isOnNodeOff(member, nodesOff);
   const [lost, others] = [voters.filter(isGone), voters.filter((member) => !isGone(member))];
   if (lost.length === voters.length) return false;
   if (others.length < quorum(voters.length)) return true;

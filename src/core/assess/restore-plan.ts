@@ -14,11 +14,20 @@ interface PlannedFor {
   readonly uid: string;
   readonly clusterID: string | undefined;
   readonly version: string;
+  /** A plan that is good only if these nodes are off is another one. */
+  readonly nodesOff?: readonly string[];
 }
 
-export function plannedFor({ spec, observation: { cluster } }: View): PlannedFor {
+export function plannedFor(
+  { spec, observation: { cluster } }: View,
+  nodesOff?: readonly string[],
+): PlannedFor {
   const clusterID = cluster.marks.established?.clusterID;
-  return { uid: cluster.uid, clusterID, version: spec.version };
+  return { uid: cluster.uid, clusterID, version: spec.version, ...givenNodes(nodesOff) };
+}
+
+export function givenNodes(nodesOff: readonly string[] = []): Pick<PlannedFor, "nodesOff"> {
+  return nodesOff.length > 0 ? { nodesOff: nodesOff.toSorted() } : {};
 }
 
 export type PlannedRestore = Pick<RestoreRecipe, "snapshot" | "source" | "checksum" | "encryption">;

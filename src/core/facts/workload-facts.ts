@@ -132,3 +132,12 @@ export type WorkloadFacts =
       readonly overdue?: boolean;
       readonly lostNode?: string;
     };
+
+/**
+ * The node that a workload is on, where it is known whether its kubelet reports. None is given of a node that was deleted
+ * or declared out of service: Kubernetes itself ends what is there.
+ */
+export type MemberNode =
+  | { readonly name: string; readonly kubelet: "reports" }
+  /** `since` is a time of the server's clock. */
+  | { readonly name: string; readonly kubelet: "silent"; readonly since: number };

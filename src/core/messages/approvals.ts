@@ -46,6 +46,8 @@ export function howToAccept(loss: Loss | undefined): string {
 /** The plan of a recovery, by which a person gives up what only lost members had. */
 export interface Recovery {
   readonly survivor: string;
+  /** It is good only if these are off, which a person has to say. */
+  readonly nodesOff?: readonly string[] | undefined;
   /** What the spec prefers to it. */
   readonly instead?: { readonly is: "Snapshot" | "PointInTime"; readonly name: string } | undefined;
   readonly approval: Approvable;
@@ -56,7 +58,7 @@ export interface Recovery {
 /** What can be done about a lost quorum, as a sentence. */
 export function howToRecover(recovery: Recovery | undefined): string {
   if (recovery === undefined) return "Recover from a surviving member or restore a snapshot.";
-  const { survivor, instead, approval, manual } = recovery;
+  const { survivor, nodesOff = [], instead, approval, manual } = recovery;
   const { cluster, by } = approval;
   const command =
     by.platform === "machine"
@@ -65,6 +67,8 @@ export function howToRecover(recovery: Recovery | undefined): string {
   const automatic = manual === undefined ? "" : ` ${sayManual(manual)}`;
   const from = `recover from the data of ${survivor}`;
   const ways = instead ? `${sayInstead(instead)}, or ${from}` : from;
+  if (nodesOff.length > 0)
+    return `If you have made sure that ${nodesOff.join(", ")} ${nodesOff.length === 1 ? "is" : "are"} off, and cannot bring what is there back, ${ways}: ${command}${nodesOff.map((node) => ` --node-off ${node}`).join("")} shows the plan and asks before it runs.${automatic}`;
   return `Bring lost data back, or ${ways}: ${command} shows the plan and asks before it runs.${automatic}`;
 }
 

@@ -5,6 +5,8 @@ import { clockTime, list } from "./words.ts";
 export type ManualBecause =
   /** Their data may still be somewhere. */
   | { readonly kind: "doubt"; readonly members: Names }
+  /** Whether they are off, a person has to say. */
+  | { readonly kind: "nodes"; readonly nodes: Names }
   /** It would be rejected. */
   | { readonly kind: "hindered"; readonly why: string }
   | { readonly kind: "tried"; readonly times: number }
@@ -23,6 +25,8 @@ export function sayManual(because: ManualBecause): string {
   switch (because.kind) {
     case "doubt":
       return `Automatic recovery does not approve the plan: it is not proven that the data of ${list(because.members)} is gone.`;
+    case "nodes":
+      return `Automatic recovery does not approve the plan: only a person can say that ${list(because.nodes)} ${because.nodes.length === 1 ? "is" : "are"} off.`;
     case "hindered":
       return `Automatic recovery does not approve the plan: ${because.why}.`;
     case "tried":

@@ -219,9 +219,13 @@ export const HEALING = {
       unread,
       silent,
       ...awaited
-    }: AwaitedQuorum & { unread: readonly Unread[]; silent: SilentNodes }) =>
-      `${sayAwaited(awaited)}${saySilent(silent)}${sayUnread(unread)}`,
-    next: ({ unread, silent }) => howToHelp(unread, silent),
+    }: AwaitedQuorum & {
+      unread: readonly Unread[];
+      silent: SilentNodes;
+      recovery?: Recovery | undefined;
+    }) => `${sayAwaited(awaited)}${saySilent(silent)}${sayUnread(unread)}`,
+    next: ({ unread, silent, recovery }) =>
+      [howToHelp(unread, silent), ...(recovery ? [howToRecover(recovery)] : [])].filter(Boolean).join(" "),
     volatile: ["unread"],
     example: {
       healthy: 1,

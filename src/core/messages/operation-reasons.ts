@@ -78,6 +78,20 @@ export const OPERATION_REASONS = {
     remedy:
       "Look at `status.recovery` of the cluster, or at the plan that `quorate restore` shows, and approve the present plan if there is one.",
   },
+  NodesDiffer: {
+    phases: ["Rejected"],
+    meaning:
+      "`nodesOff` does not name exactly the nodes that have to be off: a node with a member is silent and not named, or one is named that does not have to be off. The message says which. Nothing was changed.",
+    remedy:
+      "Name the nodes that are in `status.recovery.nodesOff` of the cluster, or in the message, once you have made sure that they are off; or bring them back.",
+  },
+  NodeReports: {
+    phases: ["Rejected", "Failed"],
+    meaning:
+      "A node that `nodesOff` names answered after the approval: its kubelet reported, or a member there answered. No data was changed, and members that were stopped are started again.",
+    remedy:
+      "Nothing, if enough members return for a quorum. Otherwise look at `status.recovery` of the cluster again: a node that is silent again is in its `nodesOff` after 5 minutes.",
+  },
   RecoveryNotSupported: {
     phases: ["Rejected"],
     meaning:

@@ -4,17 +4,18 @@
  */
 import type { Plane } from "../facts/authority-facts.ts";
 import type { Names } from "./names.ts";
-import { list, mebibytes } from "./words.ts";
+import { list, mebibytes, plural } from "./words.ts";
 
 /** Said when it starts. */
 export const TASKS = {
   compact: (revision: number) => `compact up to revision ${revision}`,
   defragment: (members: Names) => `defragment ${list(members)}`,
   moveLeader: (member: string) => `move leadership to ${member}`,
-  recover: (survivor: string) => `recover from the data of ${survivor}`,
+  recover: (survivor: string, nodesOff: Names) =>
+    `recover from the data of ${survivor}${saySaidOff(nodesOff)}`,
   replace: (member: string) => `replace ${member}`,
   restart: (members: Names) => `restart ${list(members)}`,
-  restore: (source: string) => `replace all data by ${source}`,
+  restore: (source: string, nodesOff: Names) => `replace all data by ${source}${saySaidOff(nodesOff)}`,
   reissue: (members: Names) =>
     `reissue the certificates of ${list(members)}, of the operator and of the users`,
   rotate: (planes: readonly Plane[]) => `rotate the ${planes.join(" and the ")} CA`,
@@ -55,4 +56,11 @@ export const DONE = {
 function sayPlace(kept: KeptPlace): string {
   if (kept.on === "claim") return `as ${kept.path} on the claim ${kept.claim}`;
   return `as ${kept.path}${kept.node === undefined ? "" : ` on ${kept.node}`}`;
+}
+
+/** Who says so: nobody can see it. As the rest of a sentence. */
+export function saySaidOff(nodes: Names): string {
+  return nodes.length === 0
+    ? ""
+    : `; ${list(nodes)} ${plural(nodes, "was", "were")} said to be off in the approval`;
 }

@@ -95,7 +95,7 @@ export const OPERATION_MESSAGES = {
     say: ({ operation, members, nodes }: Named & { members: Names; nodes: Names }) =>
       `operation ${operation} waits for ${list(members)} to stop, and ${list(nodes)} ${plural(nodes, "does", "do")} not answer`,
     next: ({ nodes }) =>
-      `If ${list(nodes)} ${plural(nodes, "is", "are")} switched off, mark ${plural(nodes, "it", "them")} out of service: ${outOfService(nodes)}, or delete the ${plural(nodes, "Node", "Nodes")}. Never do that while a member may still run there.`,
+      `If ${list(nodes)} ${plural(nodes, "is", "are")} switched off, mark ${plural(nodes, "it", "them")} out of service: ${outOfService(nodes)}, or delete the ${plural(nodes, "Node", "Nodes")}. Or delete the EtcdOperation, and name ${plural(nodes, "it", "them")} in nodesOff of another one. Never do that while a member may still run there.`,
     example: { operation: WITH_RECOVERY.operation, members: ["demo-2"], nodes: ["node-b"] },
   }),
   RecoveryReads: wait("OperationRunning", {

@@ -3,10 +3,13 @@ import type { Names } from "./message.ts";
 import type { OperationReason } from "./operation-reasons.ts";
 import { outOfService } from "./reading.ts";
 import { rowsFor, type Verdict } from "./verdict.ts";
-import { list, mebibytes } from "./words.ts";
+import { list, mebibytes, plural } from "./words.ts";
 
 interface Because {
   readonly why: string;
+}
+interface OfNodes {
+  readonly nodes: Names;
 }
 interface Late {
   readonly minutes: number;
@@ -56,6 +59,21 @@ export const RECOVERY_ENDINGS = {
     say: ({ approved, present }: { approved: string; present: string }) =>
       `the approved plan is ${approved}, and the present one is ${present}: review it, and approve that`,
     example: { approved: "1f0c2a77", present: "51f0a3c2" },
+  }),
+  NodesNotNamed: row("NodesDiffer", {
+    say: ({ nodes }: OfNodes) =>
+      `a member may still run on ${list(nodes)}, which ${plural(nodes, "does", "do")} not report: if you have made sure that ${plural(nodes, "it is", "they are")} off, name ${plural(nodes, "it", "them")} in nodesOff; otherwise bring ${plural(nodes, "it", "them")} back`,
+    example: { nodes: ["node-b"] },
+  }),
+  NodesNotAsked: row("NodesDiffer", {
+    say: ({ nodes }: OfNodes) =>
+      `nodesOff names ${list(nodes)}, which ${plural(nodes, "does", "do")} not have to be off: ${plural(nodes, "it reports", "they report")}, ${plural(nodes, "has", "have")} not been silent for 5 minutes, or no member is known to run there`,
+    example: { nodes: ["node-c"] },
+  }),
+  NodesReport: row("NodeReports", {
+    say: ({ nodes }: OfNodes) =>
+      `${list(nodes)} ${plural(nodes, "was", "were")} said to be off in the approval, and its kubelet or a member there answered since, so no data was changed: a member may run there, and quorum may return`,
+    example: { nodes: ["node-b"] },
   }),
   NoDataLeft: row("PlanChanged", {
     say: () => "no member has data left to recover from: restore a snapshot into a new cluster instead",
@@ -175,7 +193,7 @@ function because(why: string | undefined): string {
 function sayNodes(nodes: Names): string {
   return nodes.length === 0
     ? ""
-    : `: if ${list(nodes)} is switched off, run ${outOfService(nodes)} or delete the Node`;
+    : `: if ${list(nodes)} ${plural(nodes, "is", "are")} switched off, run ${outOfService(nodes)} or delete the Node, or name ${plural(nodes, "it", "them")} in nodesOff of another approval`;
 }
 
 export function sayAboveQuota({ size, quota }: { readonly size: number; readonly quota: number }): string {
@@ -197,4 +215,4 @@ export function withoutChange<Reason extends string>(end: Verdict<Reason>, why?:
 
 /** Why members that were told to stop may run for ever, and how a person ends that. */
 export const TAINT_OR_DELETE =
-  "if the node is off, add the taint node.kubernetes.io/out-of-service to it or delete the Node";
+  "if the node is off, add the taint node.kubernetes.io/out-of-service to it, delete the Node, or name it in nodesOff of another approval";

@@ -1,7 +1,7 @@
 /** What a recovery from the data of one member would do, and what it would cost. */
 import { formatDuration } from "../../api/duration.ts";
 import type { Names } from "./names.ts";
-import { list } from "./words.ts";
+import { list, plural } from "./words.ts";
 
 /** From the least to the most that it may be. */
 interface Range {
@@ -11,6 +11,8 @@ interface Range {
 
 export interface PlannedRecovery {
   readonly survivor: string;
+  /** Which have to be off for it. */
+  readonly nodesOff: Names;
   readonly revisions: Range;
   /** Whose data is lost. */
   readonly gone: Names;
@@ -22,6 +24,7 @@ export interface PlannedRecovery {
 
 export function sayRecovery({
   survivor,
+  nodesOff,
   revisions,
   gone,
   lost,
@@ -33,7 +36,9 @@ export function sayRecovery({
       ? `revision ${revisions.least}`
       : `a revision from ${revisions.least} to ${revisions.most}`;
   const unknown = unread.map(({ member, why }) => `; what ${member} holds is not known: ${why}`).join("");
-  return `${survivor} would be taken as the whole cluster, with ${reach}, and the other members rebuilt from it; ${sayLoss(lost, gone)}${saySeconds(lostSeconds)}${unknown}`;
+  const only =
+    nodesOff.length === 0 ? "" : `only if ${list(nodesOff)} ${plural(nodesOff, "is", "are")} off, `;
+  return `${only}${survivor} would be taken as the whole cluster, with ${reach}, and the other members rebuilt from it; ${sayLoss(lost, gone)}${saySeconds(lostSeconds)}${unknown}`;
 }
 
 function sayLoss(lost: Range | undefined, gone: Names): string {
@@ -47,6 +52,10 @@ function sayLoss(lost: Range | undefined, gone: Names): string {
 function saySeconds(most: number | undefined): string {
   if (most === undefined) return "";
   return `, and none of them was older than ${formatDuration(most * 1_000)} when quorum was lost`;
+}
+
+export function sayNodeSilent(node: string): string {
+  return `${node} does not report`;
 }
 
 /** Where nothing tells more. */

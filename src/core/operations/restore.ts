@@ -7,6 +7,7 @@ import { bytesOf } from "../../api/quantity.ts";
 import { sourceText } from "../../api/restore-values.ts";
 import type { Outcome } from "../action.ts";
 import { answeredRevision } from "../assess/answered-revision.ts";
+import { nodesToBeOff } from "../assess/nodes-off.ts";
 import { plannedFor, plannedText, pointPlan, pointText, restorePlan } from "../assess/restore-plan.ts";
 import { recoveryPlan } from "../assess/recovery-plan.ts";
 import { notOnMachine, notOnPods } from "../assess/restore-places.ts";
@@ -25,6 +26,7 @@ import { namesOf, type View } from "../view.ts";
 import type { Handler } from "./handler.ts";
 import { rebuilding } from "./rebuild.ts";
 import type { TaskOf } from "./task.ts";
+import { contradicted, unlikeNodes } from "./vouched-nodes.ts";
 
 type Restore = TaskOf<"restore">;
 
@@ -51,13 +53,13 @@ export function wishOf(view: View, operation: Restoring, fetched?: RestoreRecipe
     const recipe = fetched ?? recipeOf(view, operation.task);
     return "reason" in recipe
       ? recipe
-      : { plan: planOf(view, recipe), description: plannedText(recipe), recipe };
+      : { plan: planOf(view, operation.task, recipe), description: plannedText(recipe), recipe };
   }
   const point = pointState(view, asked);
   if (point.is === "refused") return ending("PointUnavailable", { why: point.message });
   const recipe = point.is === "built" ? { recipe: point.recipe } : {};
   return {
-    plan: pointPlan(plannedFor(view), point.spec),
+    plan: pointPlan(plannedFor(view, operation.task.nodesOff), point.spec),
     description: pointText(point.spec),
     point,
     ...recipe,
@@ -66,7 +68,8 @@ export function wishOf(view: View, operation: Restoring, fetched?: RestoreRecipe
 
 /** What is to be restored, and from where; or why that is not known. */
 function recipeOf(view: View, task: Restore): RestoreRecipe | Ending {
-  const { kind: _, approve: _approve, pointInTime: _none, recovery: _of, snapshot, source, ...rest } = task;
+  const { kind: _, approve: _approve, pointInTime: _none, recovery: _of, nodesOff: _off, ...recipe } = task;
+  const { snapshot, source, ...rest } = recipe;
   if (snapshot === undefined) return { ...rest, source: source ?? {} };
   const { machine, namedSnapshots } = view.observation.platform;
   const named = namedSnapshots?.[snapshot];
@@ -75,8 +78,8 @@ function recipeOf(view: View, task: Restore): RestoreRecipe | Ending {
   return ending("SnapshotNotFound", { why: named?.refused });
 }
 
-function planOf(view: View, recipe: RestoreRecipe): string {
-  return restorePlan(plannedFor(view), recipe);
+function planOf(view: View, { nodesOff }: Restore, recipe: RestoreRecipe): string {
+  return restorePlan(plannedFor(view, nodesOff), recipe);
 }
 
 /** Why nothing could be restored from this source, or would run afterwards: known before anybody is stopped. */
@@ -116,6 +119,9 @@ export const restore: Handler<Restore> = {
     if ("reason" in wish) return { reject: wish };
     const wrong = whyNot(view, wish);
     if (wrong) return { reject: wrong };
+    // Said before anything is asked for: with other nodes it is another plan.
+    const unvouched = contradicted(view, task, operation) ?? unlikeNodes(task, nodesToBeOff(view));
+    if (unvouched) return { reject: unvouched };
     const { plan, description: source } = wish;
     if (task.approve !== plan) {
       const asked = { cluster: cluster.name, source, approved: task.approve, plan };
@@ -129,7 +135,7 @@ export const restore: Handler<Restore> = {
         members: namesOf(view.staying),
         revision: Math.max(answeredRevision(view), etcd.highestRevision ?? 0),
       },
-      what: TASKS.restore(source),
+      what: TASKS.restore(source, task.nodesOff ?? []),
       class: "heal",
     };
   },

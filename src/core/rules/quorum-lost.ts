@@ -3,13 +3,13 @@
  * said, and whether the data is still somewhere. Never a new, empty cluster in place of the old one (I3).
  */
 import { acceptingWord, approvable } from "../assess/approvals.ts";
-import type { Loss } from "../messages/approvals.ts";
+import type { Loss, Recovery } from "../messages/approvals.ts";
 import type { SilentNodes, Unread } from "../messages/reading.ts";
 import { automaticChoice, isAutomatic } from "../assess/automatic-recovery.ts";
 import { isWithoutData } from "../assess/lost-data.ts";
 import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
 import { preferredInstead } from "../assess/recovery-alternative.ts";
-import { recoveryPlan } from "../assess/recovery-plan.ts";
+import { recoveryPlan, type RecoveryPlan } from "../assess/recovery-plan.ts";
 import { hold } from "../steps/outcome.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
@@ -40,17 +40,15 @@ export const quorumLost: Rule = (view) => {
   const plan = recoveryPlan(view);
   const unread = unreadOf(voters.filter((member) => !gone.includes(member)));
   const silent = silentNodes(coming);
-  if (plan || healthy.length + coming.length < needed) {
-    const away = plan?.members.flatMap(({ member, unreachable: is }) => (is ? [member] : [])) ?? [];
+  const recovery = plan && recoveryOf(view, plan);
+  const { manual } = recovery ?? {};
+  const more = manual && "until" in manual ? { until: manual.until } : {};
+  // With nodes silent that a plan is only good without, nothing is lost as far as anybody knows.
+  const isLost = plan !== undefined && plan.nodesOff.length === 0;
+  if (isLost || healthy.length + coming.length < needed) {
+    const away =
+      plan?.members.flatMap(({ member, unreachable: is, onNode }) => (is && !onNode ? [member] : [])) ?? [];
     const left = size - gone.length - away.length;
-    const choice = plan && isAutomatic(view) ? automaticChoice(view, plan) : undefined;
-    const instead = plan && preferredInstead(view, plan);
-    const recovery = plan && {
-      survivor: plan.survivor.name,
-      ...(instead && { instead: { is: instead.is, name: instead.name } }),
-      approval: approvable(view.observation, plan.hash),
-      manual: choice && "manual" in choice ? choice.manual : undefined,
-    };
     const lost = {
       gone: namesOf(gone),
       ...(away.length > 0 && { away: namesOf(away) }),
@@ -61,16 +59,34 @@ export const quorumLost: Rule = (view) => {
       ...(unread.length > 0 && { unread }),
       ...(silent.nodes.length > 0 && { silent }),
     };
-    const { manual } = recovery ?? {};
-    const more = manual && "until" in manual ? { until: manual.until } : {};
     return [hold(HOLDS.everything, "QuorumLost", lost, more)];
   }
   const awaited = { healthy: healthy.length, size, needed, coming: namesOf(coming) };
   const isHindered = silent.nodes.length > 0 || unread.some(({ obstacle }) => obstacle !== undefined);
-  return isHindered
-    ? [hold(HOLDS.everything, "QuorumHindered", { ...awaited, unread, silent })]
+  return isHindered || recovery
+    ? [
+        hold(
+          HOLDS.everything,
+          "QuorumHindered",
+          { ...awaited, unread, silent, ...(recovery && { recovery }) },
+          more,
+        ),
+      ]
     : [hold(HOLDS.everything, "QuorumAwaited", awaited)];
 };
+
+/** The plan as people are told of it. */
+function recoveryOf(view: View, plan: RecoveryPlan): Recovery {
+  const choice = isAutomatic(view) ? automaticChoice(view, plan) : undefined;
+  const instead = preferredInstead(view, plan);
+  return {
+    survivor: plan.survivor.name,
+    ...(plan.nodesOff.length > 0 && { nodesOff: plan.nodesOff }),
+    ...(instead && { instead: { is: instead.is, name: instead.name } }),
+    approval: approvable(view.observation, plan.hash),
+    manual: choice && "manual" in choice ? choice.manual : undefined,
+  };
+}
 
 /** What cannot be told of the data of those that may have some, and why. */
 function unreadOf(members: readonly MemberView[]): Unread[] {

@@ -6,6 +6,7 @@
  */
 import type { Outcome } from "../action.ts";
 import { isAutomatic } from "../assess/automatic-recovery.ts";
+import { isEndedOff, isOnNodeOff } from "../assess/nodes-off.ts";
 import { recoveryPlan, settledFor, type RecoveryPlan } from "../assess/recovery-plan.ts";
 import { wrongVersion } from "../assess/recovery-version.ts";
 import { hasLostItsData } from "../assess/lost-data.ts";
@@ -16,6 +17,7 @@ import type { OperationFacts, RescueFacts } from "../observation.ts";
 import { ended, started } from "../operations/endings.ts";
 import { isFinished } from "../operations/status.ts";
 import type { TaskOf } from "../operations/task.ts";
+import { contradicted, unlikeNodes } from "../operations/vouched-nodes.ts";
 import { act, hold, update } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 import { byOurClock, names, namesOf, type MemberView, type View } from "../view.ts";
@@ -43,11 +45,19 @@ export const recover: Rule = (view) => {
   const recovery = recoveries.find(({ status }) => status.phase === "Running") ?? recoveries[0];
   if (!recovery) return [];
   const isRunning = recovery.status.phase === "Running";
-  const plan = recoveryPlan(view, isRunning ? recovery.status.members : undefined);
+  const nodesOff = nodesOffBy(recovery);
+  const begun = { members: recovery.status.members, nodesOff };
+  const plan = recoveryPlan(view, isRunning ? begun : undefined);
   const { recoveryRefused } = view.observation.platform;
   const gaveUp = failure(view, recovery);
   if (gaveUp && isRunning) return [ended(view, recovery, "fail", gaveUp)];
-  const unread = plan || recoveryRefused !== undefined ? [] : view.members.filter(isUnreadYet);
+  // Whoever said that it is off was wrong: as long as there is a way back, that is taken.
+  const wrong = contradicted(view, recovery.task, recovery);
+  if (wrong) return [ended(view, recovery, isRunning ? "fail" : "reject", wrong)];
+  const unread =
+    plan || recoveryRefused !== undefined
+      ? []
+      : view.members.filter((member) => isUnreadYet(member, nodesOff));
   if (unread.length > 0) {
     if (!isRunning) return [];
     const isRescuing = rescueOf(view, recovery)?.state === "running";
@@ -68,12 +78,14 @@ export const recover: Rule = (view) => {
     return [
       started(view, recovery, {
         start: { members: settledFor(view) },
-        what: TASKS.recover(plan.survivor.name),
+        what: TASKS.recover(plan.survivor.name, nodesOff),
         class: "heal",
       }),
     ];
   return [next(view, recovery, plan)];
 };
+
+const nodesOffBy = ({ task }: Recovery): readonly string[] => task.nodesOff ?? [];
 
 /** Why nothing comes of it any more, whatever the plan is. */
 function failure(view: View, recovery: Recovery): Ending | undefined {
@@ -94,12 +106,13 @@ function rescueOf({ observation }: View, { task }: Recovery): RescueFacts | unde
 }
 
 /** Why the approved plan cannot be carried out; undefined where it is the present one. */
-function whyNot(view: View, { task }: Recovery, plan: RecoveryPlan | undefined): Ending | undefined {
+function whyNot(view: View, recovery: Recovery, plan: RecoveryPlan | undefined): Ending | undefined {
+  const { task } = recovery;
   const { recoveryRefused } = view.observation.platform;
   if (recoveryRefused !== undefined) return ending("RecoveryRefused", { why: recoveryRefused });
   if (plan?.hash === task.approve) {
     const why = wrongVersion(view, plan);
-    return why === undefined ? undefined : ending("RecoveryVersionDiffers", { why });
+    return why === undefined ? unlikeNodes(task, plan.nodesOff) : ending("RecoveryVersionDiffers", { why });
   }
   if (plan) return ending("RecoveryPlanChanged", { approved: task.approve, present: plan.hash });
   return ending(view.staying.every(hasLostItsData) ? "NoDataLeft" : "QuorumOfData", {});
@@ -181,7 +194,7 @@ function stopped(view: View, recovery: Recovery, survivor?: string): Outcome | u
   const awake = view.members.find(({ record }) => record.run);
   if (awake) return act("heal", "RecoveryStops", about, update(awake, "recover", { run: false }));
   // One that ended for want of its data stays as it is: that is what shows the loss, and it is not started again.
-  const running = view.members.filter((member) => !isStopped(view, member));
+  const running = view.members.filter((member) => !isStopped(view, recovery, member));
   const next = running.find(({ workload }) => workload.state !== "stopping");
   if (next) return act("heal", "RecoveryStops", about, { kind: "StopWorkload", member: next.name });
   if (running.length === 0) return undefined;
@@ -203,8 +216,8 @@ function late(view: View, recovery: Recovery): Outcome | undefined {
   const { rescued } = view.observation.platform;
   if (rescueOf(view, recovery) || rescued?.plan === recovery.task.approve) return undefined;
   if (!isOverdue(view, recovery)) return undefined;
-  const running = view.members.filter((member) => !isStopped(view, member));
-  const unread = view.members.filter(isUnreadYet);
+  const running = view.members.filter((member) => !isStopped(view, recovery, member));
+  const unread = view.members.filter((member) => isUnreadYet(member, nodesOffBy(recovery)));
   const minutes = LONGEST_MS / 60_000;
   const why =
     running.length > 0
@@ -238,7 +251,9 @@ function reading({ name: operation }: Recovery, unread: readonly MemberView[]): 
 }
 
 /** Until it has stopped, what it holds may be written half and cannot be told: that is no reason to end a recovery. */
-function isUnreadYet({ record, volume, workload, directory }: MemberView): boolean {
+function isUnreadYet(member: MemberView, nodesOff: readonly string[]): boolean {
+  const { record, volume, workload, directory } = member;
+  if (isOnNodeOff(member, nodesOff)) return false;
   if (directory?.state === "reading") return true;
   // A volume that it had and that could not be asked for just now is neither there nor gone.
   const isUnknown = volume.state === "pending" && record.volumeUID !== undefined;
@@ -246,7 +261,8 @@ function isUnreadYet({ record, volume, workload, directory }: MemberView): boole
 }
 
 /** On one machine what has ended is started by nobody but us; a kubelet would start it again. */
-function isStopped({ observation }: View, member: MemberView): boolean {
+function isStopped({ observation }: View, recovery: Recovery, member: MemberView): boolean {
+  if (isEndedOff(member, nodesOffBy(recovery))) return true;
   const { state } = member.workload;
   const staysEnded = observation.platform.machine !== undefined && hasLostItsData(member);
   return state === "absent" || (state === "exited" && staysEnded);

@@ -10,6 +10,7 @@ import { AUTO_BUMP, revisionFloor } from "../../api/restore-values.ts";
 import type { Outcome } from "../action.ts";
 import { FETCHED_WITHIN_MS, isLateInstead } from "../assess/automatic-recovery.ts";
 import { isWithoutData } from "../assess/lost-data.ts";
+import { isEndedOff } from "../assess/nodes-off.ts";
 import { recoveryPlan } from "../assess/recovery-plan.ts";
 import { fetchedAt } from "../assess/restore-progress.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
@@ -30,6 +31,7 @@ import {
 } from "../operations/restore.ts";
 import { isFinished, writeStatus } from "../operations/status.ts";
 import type { TaskOf } from "../operations/task.ts";
+import { contradicted } from "../operations/vouched-nodes.ts";
 import { act, hold, update } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 import { byOurClock, names, namesOf, type MemberView, type View } from "../view.ts";
@@ -70,6 +72,8 @@ function advanced(view: View, operation: Restoring): readonly Outcome[] {
     return fails(ending("RestoreFailedOften", { times: failures.count }), failures.error);
   const wish = wishOf(view, operation, fetchedRecipe(view, task));
   if ("reason" in wish) return fails(ending("SourceUnknown", { why: wish.message }));
+  const unvouched = contradicted(view, task, operation);
+  if (unvouched) return [ended(view, operation, "fail", unvouched)];
   const { plan, description, recipe, point } = wish;
   if (plan !== task.approve) return fails(ending("RestorePlanChanged", { plan }));
   const wrong = whyNot(view, wish) ?? (fetched?.plan === plan ? aboveQuota(view, fetched) : undefined);
@@ -175,7 +179,10 @@ function stopping(view: View, operation: Restoring): Outcome | undefined {
   // A kubelet would start one again that has ended; on one machine nobody but us does.
   const isMachine = view.observation.platform.machine !== undefined;
   const left = view.members.filter(
-    ({ workload: { state } }) => state !== "absent" && !(isMachine && state === "exited"),
+    (member) =>
+      member.workload.state !== "absent" &&
+      !(isMachine && member.workload.state === "exited") &&
+      !isEndedOff(member, operation.task.nodesOff ?? []),
   );
   const next = left.find(({ workload }) => workload.state !== "stopping");
   if (next) return act("heal", "RestoreStops", about, { kind: "StopWorkload", member: next.name });

@@ -6,10 +6,10 @@ import {
   snapshotInstead,
   type Alternative,
 } from "../assess/recovery-alternative.ts";
-import { recoveryPlan, type RecoveryPlan } from "../assess/recovery-plan.ts";
-import { sayRecovery, VOLUME_AWAY, type PlannedRecovery } from "../messages/recovery-words.ts";
-import { namesOf, type MemberView, type View } from "../view.ts";
-import { sentence } from "./condition.ts";
+import { recoveryPlan, type PlannedMember, type RecoveryPlan } from "../assess/recovery-plan.ts";
+import { sayNodeSilent, sayRecovery, VOLUME_AWAY, type PlannedRecovery } from "../messages/recovery-words.ts";
+import { namesOf, type View } from "../view.ts";
+import { sentence, timestamp } from "./condition.ts";
 
 const MOST_MEMBERS = 64;
 
@@ -23,6 +23,7 @@ export function recoveryOf(view: View): RecoveryStatus | undefined {
     revision: plan.revisions,
     ...(plan.lost && { lostRevisions: plan.lost }),
     ...(plan.lostSeconds !== undefined && { lostSeconds: plan.lostSeconds }),
+    ...nodesOf(view, plan),
     preferred: preferredInstead(view, plan)?.is ?? "Survivor",
     ...snapshotOf(view, plan),
     ...pointOf(view, plan),
@@ -32,6 +33,20 @@ export function recoveryOf(view: View): RecoveryStatus | undefined {
       ...(data && { term: data.term, index: data.index }),
     })),
   };
+}
+
+function nodesOf({ members }: View, { nodesOff }: RecoveryPlan): Pick<RecoveryStatus, "nodesOff"> {
+  if (nodesOff.length === 0) return {};
+  const on = (name: string) => members.filter(({ node }) => node?.name === name);
+  const found = nodesOff.slice(0, MOST_MEMBERS).map((name) => {
+    const since = on(name).flatMap(({ node }) => (node?.kubelet === "silent" ? [node.since] : []));
+    return {
+      name,
+      ...(since.length > 0 && { silentSince: timestamp(Math.min(...since)) }),
+      members: namesOf(on(name)).slice(0, MOST_MEMBERS),
+    };
+  });
+  return { nodesOff: found };
 }
 
 function snapshotOf(view: View, plan: RecoveryPlan): Pick<RecoveryStatus, "snapshot"> {
@@ -64,21 +79,24 @@ const planAndLoss = ({ plan, lost, lostSeconds }: Alternative) => ({
   ...(lostSeconds !== undefined && { lostSeconds }),
 });
 
-function toSay({ survivor, members, revisions, lost, lostSeconds }: RecoveryPlan): PlannedRecovery {
+function toSay(plan: RecoveryPlan): PlannedRecovery {
+  const { survivor, members, nodesOff, revisions, lost, lostSeconds } = plan;
   const gone = members.filter(({ data }) => !data).map(({ member }) => member);
-  const away = members.filter(({ unreachable }) => unreachable).map(({ member }) => member);
+  const away = members.filter(({ unreachable }) => unreachable);
   return {
     survivor: survivor.name,
+    nodesOff,
     revisions,
     gone: namesOf(gone),
     lost,
     lostSeconds,
-    unread: away.map((member) => ({ member: member.name, why: whyAway(member) })),
+    unread: away.map((planned) => ({ member: planned.member.name, why: whyAway(planned) })),
   };
 }
 
 /** The words of what could not look into it, or of its volume. */
-function whyAway({ directory, volume }: MemberView): string {
+function whyAway({ member: { directory, volume }, onNode }: PlannedMember): string {
+  if (onNode !== undefined) return sayNodeSilent(onNode);
   if (directory?.state === "unreachable") return directory.why;
   return volume.state === "unreachable" ? volume.reason : VOLUME_AWAY;
 }

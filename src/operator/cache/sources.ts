@@ -6,7 +6,7 @@ import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import { source, type Source } from "../../kube/controller.ts";
 import type { KubeObject } from "../../kube/resources.ts";
 import type { Store } from "../../kube/store.ts";
-import { isLost } from "../observe/pod-facts.ts";
+import { isLost } from "../observe/node-facts.ts";
 import { clusterKeys, type Kind } from "../kinds.ts";
 import type { Stores } from "./stores.ts";
 

@@ -14,8 +14,9 @@ import { readFailure, readStaged } from "../../snapshot/stage.ts";
 import { ANNOTATIONS, FETCH_CONTAINER, LABELS, restoreClaimName } from "../names.ts";
 import { FETCH_TASK, fetchedPlace } from "../render/fetch-pod.ts";
 import { approvalOf } from "../render/recovery-pods.ts";
-import { ageOf, containerIn, progressOf, type Nodes } from "./helper-pod.ts";
+import { ageOf, containerIn, progressOf } from "./helper-pod.ts";
 import type { Transfers } from "./job-facts.ts";
+import type { Nodes } from "./node-facts.ts";
 import { attemptOf, NOT_BEGUN_MS } from "./rescue-facts.ts";
 
 export interface FetchObjects {

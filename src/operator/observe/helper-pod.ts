@@ -2,10 +2,10 @@
  * How far a Pod of a recovery is, and what keeps it from its work: with the scheduler's, the kubelet's or the container's
  * own words for a person, and a kind for what code has to tell apart.
  */
-import type { ContainerStatus, Node, Pod } from "kubernetes-types/core/v1.d.ts";
+import type { ContainerStatus, Pod } from "kubernetes-types/core/v1.d.ts";
 import type { ReadObstacle } from "../../core/observation.ts";
 import { parseResult } from "../../snapshot/result.ts";
-import { isLost } from "./pod-facts.ts";
+import { isLost, type Nodes } from "./node-facts.ts";
 
 export interface Progress {
   readonly why: string;
@@ -14,9 +14,6 @@ export interface Progress {
 
 /** A volume that takes longer than this to be mounted is worth a look. */
 const MOUNTED_WITHIN_MS = 60_000;
-
-/** By name; undefined when nodes cannot be read, and then none counts as lost. */
-export type Nodes = ReadonlyMap<string, Node> | undefined;
 
 /** Why its containers have not come to an end, or how they did. */
 export function progressOf(pod: Pod, now: number, nodes?: Nodes): Progress {

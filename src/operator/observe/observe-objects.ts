@@ -22,6 +22,7 @@ import { ANNOTATIONS, claimName, LABELS, MEMBER_FINALIZER, memberAddress, ordina
 import { erasePodName } from "../render/erase-pod.ts";
 import { hostDirectory } from "../render/volumes.ts";
 import type { Erasure } from "./erasure.ts";
+import { nodeOf } from "./node-facts.ts";
 import { workloadOf, type PodContext } from "./pod-facts.ts";
 import { restoreOf, type RestoreContext } from "./restore-source.ts";
 import { volumeOf } from "./volume-facts.ts";
@@ -106,6 +107,7 @@ export function observeObjects(
     if (named.claim && takenClaim) reported("PersistentVolumeClaim", named.claim);
     const clash = clashes.find(({ member }) => member === record.name);
     // The data is in it, and it runs on, whoever it belongs to now.
+    const node = nodeOf(pod, nodes);
     const takenPod = !pod && isVolatile(record.template) && named.pod?.metadata?.uid === record.volumeUID;
     return {
       record,
@@ -137,6 +139,7 @@ export function observeObjects(
         notMade: (member) => (clash ? takenBy(clash) : notMade?.(member)),
         transfers,
       }),
+      ...(node && { node }),
       ...(pod && record.joined && isConfirmed?.(pod) === false && { unconfirmed: true }),
     };
   });

@@ -8,6 +8,7 @@ import type { MemberRecord } from "../../core/record.ts";
 import { isVolatile, sameStart } from "../../core/template/template.ts";
 import { ANNOTATIONS, ETCD_CONTAINER } from "../names.ts";
 import type { EndSeen, EndsSeen } from "./ends-seen.ts";
+import { isLost } from "./node-facts.ts";
 import { etcdEnding, initEnding, type Ending } from "./pod-exit.ts";
 import type { Transfers } from "./job-facts.ts";
 import { restoreFacts } from "./restore-facts.ts";
@@ -189,18 +190,6 @@ function lostNodeOf(pod: Pod, nodes: ReadonlyMap<string, Node>): string | undefi
   const name = pod.spec?.nodeName;
   if (!name) return undefined;
   return isLost(nodes.get(name)) ? name : undefined;
-}
-
-/** A person or the cloud said that it is off: nothing runs there. */
-export function isOff(node: Node | undefined): boolean {
-  if (!node) return true;
-  return node.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/out-of-service") === true;
-}
-
-export function isLost(node: Node | undefined): boolean {
-  if (!node || isOff(node)) return true;
-  // False is a report too: that kubelet lives and will confirm.
-  return node.status?.conditions?.find(({ type }) => type === "Ready")?.status === "Unknown";
 }
 
 function conditionOf(pod: Pod, type: string) {

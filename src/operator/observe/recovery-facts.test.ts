@@ -7,7 +7,7 @@ import { operationOf } from "../../core/testing/operations.ts";
 import { writeSummary, type DirectorySummary } from "../../recovery/summary.ts";
 import { writeResult } from "../../snapshot/result.ts";
 import { ANNOTATIONS, LABELS, RECOVERY_CONTAINERS } from "../names.ts";
-import { directoriesOf, isTooEarly, isUseless, recoveryRefused } from "./recovery-facts.ts";
+import { directoriesOf, isTooEarly, isUseless, readingOf, recoveryRefused } from "./recovery-facts.ts";
 import { rescueFacts } from "./rescue-facts.ts";
 
 const NOW = Date.parse("2026-05-04T10:00:00Z");
@@ -292,4 +292,34 @@ test("data in the memory of Pods is never stopped for a recovery, and without ou
     template: { ...template, storage: { ...template.storage, medium: "Memory" as const } },
   };
   assert.match(recoveryRefused([{ ...first, record: memory }], "image") ?? "", /EtcdSnapshot/);
+});
+
+test("of a member whose node was said to be off nothing is awaited: the others are read once they have stopped", () => {
+  const node = { name: "node-b", kubelet: "silent", since: NOW - 600_000 } as const;
+  const hangs: WorkloadFacts = { state: "stopping", since: NOW - 60_000, overdue: true };
+  const stopped = ["demo-2", "demo-3"].reduce(
+    (o, name) =>
+      change(o, name, name === "demo-2" ? { workload: hangs, node } : { workload: { state: "absent" } }),
+    world,
+  );
+  const recovering = (nodesOff?: string[]): Observation => ({
+    ...stopped,
+    operations: [
+      operationOf(
+        { kind: "recoverQuorum", approve: PLAN, ...(nodesOff && { nodesOff }) },
+        { uid: "op", status: { phase: "Running" } },
+      ),
+    ],
+  });
+  const [reads, awaits] = [recovering(["node-b"]), recovering()].map((o) => ({ ...o, pods: [], now: NOW }));
+  assert.ok(reads && awaits);
+  const [one, two] = stopped.members;
+  assert.ok(one && two);
+  assert.equal(readingOf(one, reads), `${one.record.volumeUID} for op`);
+  assert.equal(readingOf(one, awaits), `${one.record.volumeUID} beside none`, "demo-2 may run");
+  assert.deepEqual(directoriesOf(reads, true)[two.record.name], {
+    state: "unreachable",
+    why: "node-b was said to be off in the approval",
+  });
+  assert.equal(directoriesOf(awaits, true)[two.record.name]?.state, "reading");
 });

@@ -4,6 +4,7 @@
  */
 import type { Pod } from "kubernetes-types/core/v1.d.ts";
 import type { PlatformMember } from "../../control/platform.ts";
+import { isEndedOff, isOnNodeOff } from "../../core/assess/nodes-off.ts";
 import type { ClusterFacts, MemberDirectory, OperationFacts, ReadObstacle } from "../../core/observation.ts";
 import type { MemberRecord } from "../../core/record.ts";
 import { isVolatile } from "../../core/template/template.ts";
@@ -11,7 +12,8 @@ import { isControlledBy } from "../../kube/resources.ts";
 import { parseSummary } from "../../recovery/summary.ts";
 import { ANNOTATIONS, LABELS, RECOVERY_CONTAINERS } from "../names.ts";
 import type { RecoveryTask } from "../render/recovery-pods.ts";
-import { ageOf, containerIn, progressOf, type Nodes, type Progress } from "./helper-pod.ts";
+import { ageOf, containerIn, progressOf, type Progress } from "./helper-pod.ts";
+import type { Nodes } from "./node-facts.ts";
 
 /** A volume that nobody could mount for so long is out of reach. */
 const UNREACHABLE_MS = 5 * 60_000;
@@ -65,7 +67,9 @@ export function readingOf(
   if (volume.state !== "ready" || volume.uid !== record.volumeUID) return undefined;
   if (workload.state === "stopping") return undefined;
   const recovery = runningRecovery(objects);
-  const areStopped = objects.members.every((other) => other.workload.state === "absent");
+  const areStopped = objects.members.every(
+    (other) => other.workload.state === "absent" || isEndedOff(other, nodesOffBy(recovery)),
+  );
   if (recovery && areStopped) return `${record.volumeUID} for ${recovery.uid}`;
   return `${record.volumeUID} beside ${podOf(record, objects.pods)?.metadata?.uid ?? "none"}`;
 }
@@ -83,12 +87,19 @@ export function directoriesOf(objects: RecoveryObjects, isWanted: boolean): Reco
   return Object.fromEntries(found);
 }
 
+function nodesOffBy(recovery: OperationFacts | undefined): readonly string[] {
+  return (recovery?.task.kind === "recoverQuorum" && recovery.task.nodesOff) || [];
+}
+
 function directoryOf(
   member: PlatformMember,
   objects: RecoveryObjects,
   isWanted: boolean,
 ): MemberDirectory | undefined {
   const { record, workload } = member;
+  // It is not read elsewhere: by what the person said, what it holds is out of reach.
+  if (isOnNodeOff(member, nodesOffBy(runningRecovery(objects))))
+    return { state: "unreachable", why: `${member.node?.name} was said to be off in the approval` };
   const reads = readingOf(member, objects);
   const waiting = (progress: Progress) =>
     isWanted ? ({ state: "reading", ...progress } as const) : undefined;

@@ -12,7 +12,7 @@ import { parseResult } from "../../snapshot/result.ts";
 import { ANNOTATIONS, claimName, LABELS, RECOVERY_CONTAINERS } from "../names.ts";
 import { approvalOf } from "../render/recovery-pods.ts";
 import { ageOf, containerIn, progressOf, silentNodeOf } from "./helper-pod.ts";
-import { isOff } from "./pod-facts.ts";
+import { isOff } from "./node-facts.ts";
 import { isRecoveryPod, type RecoveryObjects } from "./recovery-facts.ts";
 
 /** A rescue that has not begun for so long does not begin. */

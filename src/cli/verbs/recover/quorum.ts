@@ -4,6 +4,7 @@ import type { EtcdOperationSpec } from "../../../api/etcd-operation.ts";
 import type { RestorePoint } from "../../../api/point-in-time.ts";
 import { namedSnapshot } from "../../../operator/observe/restore-source.ts";
 import { confirm } from "../../act/confirm.ts";
+import { checkNodesOff, NODE_OFF_FLAG, riskOf } from "../../act/node-off.ts";
 import { newOperation, runOperation } from "../../act/operation.ts";
 import { CommandError, EXIT } from "../../exit.ts";
 import { UsageError } from "../../io.ts";
@@ -18,7 +19,7 @@ export const verb = clusterVerb(
     name: "recover quorum",
     summary: "recover a cluster whose quorum is lost for good from the data that is left",
     about:
-      "Shows the plan in the status of the cluster, asks, and creates an EtcdOperation that approves just this plan by its hash; if what the members hold changes meanwhile, it is rejected. All members are stopped, a snapshot is made of everything in the survivor's log, the cluster starts again from that snapshot with a raised revision, and the other members are rebuilt. Writes that only lost members had are lost. With spec.recovery.prefer Snapshot, or the hash of that alternative as --plan, a snapshot or what was recorded since is restored in place instead. The volumes of the former members are kept.",
+      "Shows the plan in the status of the cluster, asks, and creates an EtcdOperation that approves just this plan by its hash; if what the members hold changes meanwhile, it is rejected. All members are stopped, a snapshot is made of everything in the survivor's log, the cluster starts again from that snapshot with a raised revision, and the other members are rebuilt. Writes that only lost members had are lost. With spec.recovery.prefer Snapshot, or the hash of that alternative as --plan, a snapshot or what was recorded since is restored in place instead. The volumes of the former members are kept. While a member may still run on a node that does not answer, the plan names that node, and only who says by --node-off that it is off can approve it.",
     arguments: [CLUSTER],
     flags: {
       plan: {
@@ -26,6 +27,7 @@ export const verb = clusterVerb(
         value: "hash",
         help: "the plan that you have read, of the survivor or of an alternative; nothing is done if it has changed",
       },
+      ...NODE_OFF_FLAG,
     },
     groups: ["confirm", "wait", "dry", "output", "target"],
     examples: [
@@ -34,9 +36,17 @@ export const verb = clusterVerb(
         does: "Carry out a plan that was read before",
         line: "recover quorum demo --plan 51f0a3c2d4e5b697 --yes",
       },
+      {
+        does: "With two nodes that do not answer, and that you have switched off",
+        line: "recover quorum demo --node-off node-b --node-off node-c",
+      },
     ],
     exitCodes: [
-      { code: EXIT.conflict, meaning: "the plan is another one than --plan names; nothing was done" },
+      {
+        code: EXIT.conflict,
+        meaning:
+          "the plan is another one than --plan names, or needs other nodes to be off than --node-off names; nothing was done",
+      },
     ],
   },
   async ({ flags, args }, io, target) => {
@@ -57,13 +67,17 @@ export const verb = clusterVerb(
         `the plan is ${recovery.plan} now, not ${flags.plan}. Read it again: ${target.command} recover quorum ${name}${target.flags}`,
       );
     io.stderr.write(`${recoveryLines(recovery).join("\n")}\n\n`);
+    const nodesOff = [...new Set(flags["node-off"])];
+    const toBeOff = recovery.nodesOff?.map((node) => node.name) ?? [];
+    checkNodesOff(nodesOff, toBeOff, `${target.command} recover quorum ${name}${target.flags}`);
     const what = `Recovering ${name} from ${way.from}`;
     if (!flags["dry-run"])
       await confirm(io, flags, {
         change: `${what} (plan ${way.plan})`,
-        risk: `${way.risk}; if lost data can be brought back, do that instead`,
+        risk: `${way.risk}${riskOf(nodesOff)}; if lost data can be brought back, do that instead`,
       });
-    const operation = newOperation(io, cluster, "recover", await taskOf(way, recovery.plan, cluster, target));
+    const task = await taskOf({ ...way, nodesOff }, recovery.plan, cluster, target);
+    const operation = newOperation(io, cluster, "recover", task);
     await runOperation(io, flags, target, operation, what);
   },
 );
@@ -107,18 +121,19 @@ function wayOf(recovery: RecoveryStatus, plan: string | undefined): Way | undefi
 
 /** An alternative is a restore in place, for as long as the members hold what this plan says. */
 async function taskOf(
-  { plan: approve, snapshot, pointInTime }: Way,
+  { plan: approve, snapshot, pointInTime, nodesOff }: Way & { readonly nodesOff: readonly string[] },
   recovery: string,
   cluster: ClusterObject,
   target: Target,
 ): Promise<Partial<EtcdOperationSpec>> {
   const { clusterID } = cluster.status ?? {};
-  if (pointInTime)
-    return {
-      restore: { pointInTime: { ...pointInTime, ...(clusterID && { clusterID }) }, recovery, approve },
-    };
-  if (snapshot === undefined) return { recoverQuorum: { approve } };
-  if (target.kind === "kubernetes") return { restore: { snapshot, recovery, approve } };
+  const said = nodesOff.length > 0 ? { nodesOff: [...nodesOff] } : {};
+  if (pointInTime) {
+    const point = { ...pointInTime, ...(clusterID && { clusterID }) };
+    return { restore: { pointInTime: point, recovery, ...said, approve } };
+  }
+  if (snapshot === undefined) return { recoverQuorum: { approve, ...said } };
+  if (target.kind === "kubernetes") return { restore: { snapshot, recovery, ...said, approve } };
   // There a restore names the place.
   const found = namedSnapshot(snapshot, await target.snapshot(snapshot, cluster));
   if ("refused" in found) throw new CommandError(EXIT.notFound, found.refused);
