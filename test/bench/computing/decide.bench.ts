@@ -21,7 +21,7 @@ await measureCalls({
 const decided = (seen: Observation) => ({ seen, decision: decide(seen) });
 await measureCalls({
   what: "statusOf() of 5 members",
-  goal: 200,
+  goal: 100,
   inputs: [decided(settled), decided(upgrading), decided(broken)],
   run: ({ seen, decision }) => statusOf(seen, decision, undefined),
 });

@@ -7,8 +7,7 @@ import { measureCalls } from "./per-call.ts";
 tellLoad();
 await measureCalls({
   what: "observeObjects() of 3 members",
-  goal: 200,
+  goal: 100,
   inputs: [fixture("healthy"), troubled("crash-loop"), troubled("node-lost")],
   run: ({ objects, now }) => observeObjects(objects, { now, fenced: false }),
-  calls: 5_000,
 });

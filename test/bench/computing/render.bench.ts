@@ -7,8 +7,7 @@ import { measureCalls } from "./per-call.ts";
 tellLoad();
 await measureCalls({
   what: "all objects of 4 members",
-  goal: 250,
+  goal: 100,
   inputs: [clusterWith(specOf()), clusterWith(specOf({ storage: { medium: "Memory", size: "512Mi" } }))],
   run: (view) => rendered(view),
-  calls: 2_000,
 });
