@@ -13,3 +13,11 @@ test("every test file belongs to one stage", () => {
   assert.ok(all.length > 100);
   assert.deepEqual(claimed.sort(), all.sort());
 });
+
+test("what a quick stage leaves to the whole run is among its files", () => {
+  for (const { fast, files, notFast = [] } of stages) {
+    assert.ok(fast || notFast.length === 0);
+    const own = globSync([...files], { cwd });
+    for (const file of notFast) assert.ok(own.includes(file), file);
+  }
+});

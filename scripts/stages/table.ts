@@ -10,6 +10,8 @@ export interface Stage {
   readonly title: string;
   /** Part of `npm run test:fast`. */
   readonly fast: boolean;
+  /** Of its files, those that only the whole `npm test` runs: seconds of packing and of other programs, seldom changed. */
+  readonly notFast?: readonly string[];
   /** Globs from the root. */
   readonly files: readonly string[];
   /**
@@ -42,12 +44,18 @@ export const stages: readonly Stage[] = [
     files: ["src/**/*.test.ts", "scripts/**/*.test.ts", "testbed/**/*.test.ts", "test/linear/*.test.ts"],
     processes: "together",
     shares: 2,
+    // What they pack and judge, the checks and the test of the bundle do each time.
+    notFast: [
+      "scripts/build/executable.test.ts",
+      "scripts/build/image.test.ts",
+      "scripts/check/tools.test.ts",
+    ],
     long: {
-      "src/snapshot/store/faults.test.ts": 12,
-      "src/snapshot/store/contract.test.ts": 8,
+      "src/snapshot/store/faults.test.ts": 8,
+      "src/snapshot/store/contract.test.ts": 6,
       "scripts/stages/test-process.test.ts": 8,
       "scripts/check/tools.test.ts": 8,
-      "src/core/decide.test.ts": 8,
+      "src/core/decide.test.ts": 4,
       "src/core/snapshots/year.test.ts": 3,
       "src/snapshot/store/encryption.test.ts": 3,
       "src/snapshot/changes/follow.test.ts": 3,
@@ -70,8 +78,8 @@ export const stages: readonly Stage[] = [
     processes: "together",
     shares: 2,
     long: {
-      "sim/rules/enumerate.test.ts": 10,
-      "sim/machine/simulation.test.ts": 9,
+      "sim/rules/enumerate.test.ts": 8,
+      "sim/machine/simulation.test.ts": 8,
       "sim/guided/guided.test.ts": 4,
       "sim/rules/random-run.test.ts": 3,
       "sim/rules/exhaustive/exhaustive.test.ts": 3,
