@@ -20,6 +20,13 @@ test("each frame is shown from its time until the next, and the last one without
   assert.match(svg, /dur="4000ms"/);
 });
 
+test("what was faster than one can read is slowed down, and what was slower keeps its time", () => {
+  const frames = [0, 100, 3100].map((atMs) => ({ atMs, lines: [`at ${atMs}`] }));
+  const svg = renderSvg(frames, { ...screen, leastMs: 1000 });
+  assert.match(svg, /dur="5000ms"/);
+  assert.match(svg, /keyTimes="0;0.2000;0.8000".*at 100</);
+});
+
 test("frames that look the same are one", () => {
   const same = [0, 100, 200].map((atMs) => ({ atMs, lines: ["same"] }));
   assert.equal(renderSvg(same, screen).match(/<g /g)?.length, 1);

@@ -13,6 +13,8 @@ export interface Screen {
   readonly columns: number;
   readonly rows: number;
   readonly title: string;
+  /** How long each frame stays at least: what was faster than one can read is slowed down. */
+  readonly leastMs?: number;
   /** How long the last frame stays before the animation starts again. */
   readonly restMs: number;
 }
@@ -30,7 +32,7 @@ const COLOURS: readonly (readonly [RegExp, string])[] = [
 ];
 
 export function renderSvg(frames: readonly Frame[], screen: Screen): string {
-  const shown = merged(frames);
+  const shown = slowed(merged(frames), screen.leastMs ?? 0);
   const last = shown.at(-1);
   if (last === undefined) throw new Error("a recording needs at least one frame");
   const totalMs = last.atMs + screen.restMs;
@@ -55,6 +57,15 @@ function merged(frames: readonly Frame[]): Frame[] {
   return frames.filter((frame, index) => {
     const before = frames[index - 1];
     return before === undefined || before.lines.join("\n") !== frame.lines.join("\n");
+  });
+}
+
+function slowed(frames: readonly Frame[], leastMs: number): Frame[] {
+  let [at, before] = [0, 0];
+  return frames.map(({ atMs, lines }, index) => {
+    at = index === 0 ? atMs : at + Math.max(leastMs, atMs - before);
+    before = atMs;
+    return { atMs: at, lines };
   });
 }
 
