@@ -49,6 +49,22 @@ test("a learner joins, catches up, is promoted; too early it is refused (R17, R1
   refuses("notLearner", () => lab.calls.memberPromote(lab.leader(), id));
 });
 
+test("with auth enabled a follower's promotion is refused to nobody by the leader, until it gives up", () => {
+  const lab = new Lab();
+  lab.found("abc");
+  const { id } = lab.calls.memberAdd(lab.leader(), [peerURL("d")], true);
+  lab.start("d", { cluster: "abcd", state: "existing" });
+  lab.pass(5_000);
+  const [follower] = [..."abc"].map((name) => lab.at(name)).filter((server) => server !== lab.leader());
+  assert.ok(follower);
+  lab.calls.auth(follower, { do: "user-add", user: "root", password: "one" });
+  lab.calls.auth(follower, { do: "user-grant", user: "root", role: "root" });
+  lab.calls.auth(follower, { do: "enable" });
+  refuses("timedOut", () => lab.calls.memberPromote(follower, id));
+  lab.calls.memberPromote(lab.leader(), id);
+  assert.deepEqual(lab.list("a"), ["a", "b", "c", "d"]);
+});
+
 test("an add is refused until voters have been connected for five seconds (R19)", () => {
   const lab = new Lab();
   for (const name of "abc") lab.start(name, { cluster: "abc" });

@@ -54,6 +54,8 @@ export function keyCall(random: SeededRandom): Call {
   };
 }
 
+const OF_LEADERS: ReadonlySet<Call["kind"]> = new Set<Call["kind"]>(["remove", "promote", "moveLeader"]);
+
 /** Of the other services; those that would change the members are about one that is not there. */
 export function otherCall(random: SeededRandom, members: number): Call {
   const call = random.pick<Call>([
@@ -70,7 +72,6 @@ export function otherCall(random: SeededRandom, members: number): Call {
     { kind: "downgrade", action: "VALIDATE", version: "x" },
     { kind: "compact", revision: 1 },
   ]);
-  // Of several members the answer is another one at the leader, and while connections are young.
-  const isTheirs = members > 1 && (call.kind === "remove" || call.kind === "moveLeader");
-  return isTheirs ? { kind: "status" } : call;
+  // Of several members the answer is another one at the leader, which each side elects, and while connections are young.
+  return members > 1 && OF_LEADERS.has(call.kind) ? { kind: "status" } : call;
 }
