@@ -136,6 +136,15 @@ test("with cert-manager, which may come later, each member has a certificate of 
     started,
   );
 
+  const since = reported()?.lastTransitionTime;
+  for (const { life } of sim.seats) life?.cut("killed");
+  await sim.pass(60_000);
+  assert.equal(
+    reported()?.lastTransitionTime,
+    since,
+    "the next operator has not missed cert-manager for a moment",
+  );
+
   sim.user({
     method: "DELETE",
     path: `/apis/etcd.quorate.dev/v1alpha1/namespaces/${NAMESPACE}/etcdclusters/demo`,

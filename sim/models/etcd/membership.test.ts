@@ -55,7 +55,7 @@ test("with auth enabled a follower's promotion is refused to nobody by the leade
   const { id } = lab.calls.memberAdd(lab.leader(), [peerURL("d")], true);
   lab.start("d", { cluster: "abcd", state: "existing" });
   lab.pass(5_000);
-  const [follower] = [..."abc"].map((name) => lab.at(name)).filter((server) => server !== lab.leader());
+  const [follower] = ["a", "b", "c"].map((name) => lab.at(name)).filter((server) => server !== lab.leader());
   assert.ok(follower);
   lab.calls.auth(follower, { do: "user-add", user: "root", password: "one" });
   lab.calls.auth(follower, { do: "user-grant", user: "root", role: "root" });

@@ -63,7 +63,7 @@ function cachedOf({ certificates, stores, live, key, operatorPods }: ApplyContex
   const { namespace } = view.observation.cluster;
   const isAsked = PLANES.some((plane) => modeOf(view.spec.tls, plane) === "CertManager");
   return {
-    hasCertManager: isAsked && stores.followCertificates(key),
+    hasCertManager: isAsked && stores.followsCertificates(key),
     clusterDomain: certificates.clusterDomain,
     operatorPods,
     ...stores.ownObjects(key),

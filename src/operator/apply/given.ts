@@ -157,7 +157,7 @@ async function offeringOf(
   const own = stores.ownObjects(key);
   const isCertManager = modeOf(view.spec.tls, plane) === "CertManager";
   certificates.keeper.report(issuerOf(plane), undefined);
-  if (isCertManager && !stores.followCertificates(key)) return { problem: certManagerMissing(plane) };
+  if (isCertManager && !(await stores.followCertificates(key))) return { problem: certManagerMissing(plane) };
   const clash = isCertManager ? undefined : nameClash(view, plane);
   if (clash) return { problem: clash };
   const places = (one: Plane) => placesOf(view, one, records, own.certificates);

@@ -14,6 +14,8 @@ import type { Kind } from "../kinds.ts";
 import type { Cache } from "./kind-caches.ts";
 
 const ASK_AGAIN: Backoff = { firstMs: 200, longestMs: 5_000 };
+/** Who is asked for longer is worked without meanwhile. */
+const ANSWERED_MS = 5_000;
 /** A definition or a role that an administrator applies. */
 const RETRY_MS = 15_000;
 
@@ -28,8 +30,8 @@ export class OptionalCaches {
   readonly #options: Options;
   /** Not filled, because the API server refuses or does not serve what they hold. */
   readonly #refused = new Set<object>();
-  /** Those of them that a cluster has asked for. */
-  readonly #wanted = new Set<object>();
+  /** Those of them that a cluster has asked for, until it is known whether they can be filled. */
+  readonly #asked = new Map<object, Promise<unknown>>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -44,13 +46,24 @@ export class OptionalCaches {
     this.#refused.add(reflector);
   }
 
-  /** A cluster asks for it; true once it is filled. */
-  demand(cache: Cache, life: AbortSignal | undefined): boolean {
+  /**
+   * A cluster asks for it; true once it is filled. That it is not is said only when the API server has refused it, or has
+   * not answered for a while: each operator asks anew when it starts.
+   */
+  async demand(cache: Cache, life: AbortSignal | undefined): Promise<boolean> {
     const { reflector } = cache;
-    if (life && !this.#wanted.has(reflector)) {
-      this.#wanted.add(reflector);
-      this.start(cache, life).catch(() => undefined);
+    if (life && !this.#asked.has(reflector)) {
+      const asked = this.start(cache, life).catch(() => undefined);
+      this.#asked.set(
+        reflector,
+        Promise.race([asked, sleep(this.#options.clock, ANSWERED_MS, life)]).catch(() => undefined),
+      );
     }
+    await this.#asked.get(reflector);
+    return this.isFilled(cache);
+  }
+
+  isFilled({ reflector }: Cache): boolean {
     return reflector.store.synced && !this.#refused.has(reflector);
   }
 

@@ -104,12 +104,21 @@ export class Stores {
   }
 
   /** A cluster needs cert-manager's Certificates; true once they are followed. */
-  followCertificates(key: string): boolean {
+  async followCertificates(key: string): Promise<boolean> {
+    const cache = this.#certificatesOf(key);
+    return cache !== undefined && (await this.#optional.demand(cache, this.#life));
+  }
+
+  followsCertificates(key: string): boolean {
+    const cache = this.#certificatesOf(key);
+    return cache !== undefined && this.#optional.isFilled(cache);
+  }
+
+  #certificatesOf(key: string): Cache | undefined {
     const space = this.#space(key);
-    if (!space) return false;
+    if (!space) return undefined;
     const { certificates: reflector } = space;
-    const cache = cachesIn(NAMESPACED_KINDS, space).find((one) => one.reflector === (reflector as object));
-    return cache !== undefined && this.#optional.demand(cache, this.#life);
+    return cachesIn(NAMESPACED_KINDS, space).find((one) => one.reflector === (reflector as object));
   }
 
   /** Every cache that is filled, to be waited for by who begins to act. */
