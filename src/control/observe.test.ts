@@ -106,6 +106,9 @@ test("a member that has not answered so far is given more time the longer it run
     return clock.now() - began;
   };
   assert.equal(await waited(), 200);
+  seen.now = change(seen.now, "demo-1", { workload: { ...workload, ready: true } });
+  assert.equal(await waited(), 1_000, "one that serves is not starting: this operator is");
+  seen.now = change(seen.now, "demo-1", { workload });
   await clock.advance(5_000 - (clock.now() - since));
   assert.equal(await waited(), 500);
   await clock.advance(60_000);

@@ -294,9 +294,10 @@ export class Observer {
     return workload.state === "running" && this.#answeredSince.get(record.name) === workload.since;
   }
 
-  /** How long it has been seen to run, while it has not answered. */
+  /** How long it has been seen to run, while it has not answered. One that is ready answers others, if not us yet. */
   #startingMs(member: PlatformMember): number | undefined {
-    if (this.#hasAnswered(member)) return undefined;
+    const isReady = member.workload.state === "running" && member.workload.ready === true;
+    if (isReady || this.#hasAnswered(member)) return undefined;
     this.#bySight(member);
     const { at = this.#time.mark() } = this.#seen.get(member.record.name) ?? {};
     return this.#time.mark() - at;
