@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../seams/clock.ts";
 import { systemRandom } from "../seams/random.ts";
-import type { KeyPair } from "../seams/pki.ts";
+import type { KeyPair, LeafSpec } from "../seams/pki.ts";
 import { createPki } from "./issue.ts";
 import { Keeper } from "./keeper.ts";
 import { caOf, clientLeaf } from "./plan.ts";
@@ -94,6 +94,25 @@ test("what was given is kept, whichever of the CAs of servers and clients issued
     const { pair } = await keeper.leaf("a", "client", wanted, placed(leaf));
     assert.equal(pair !== undefined, isKept);
   }
+});
+
+test("what clients were given by a source before this one is no fault of it, unlike what members show", async () => {
+  const pki = createPki(systemClock, systemRandom);
+  const [ours, former] = await Promise.all(
+    ["ours", "former"].map((commonName) => pki.issueCa({ commonName, lifeMs: 99 * MINUTE })),
+  );
+  assert.ok(ours && former);
+  const trust = { text: ours.certificate, where: "ca.crt" };
+  const keeper = new Keeper(pki, systemClock, { retryMs: MINUTE });
+  keeper.use("client", { kind: "keeps", trust, accepts: trust, why: { message: "none is given" } });
+  const reasonFor = async (spec: LeafSpec) => {
+    const leaf = await pki.issueLeaf({ ca: former, leaf: { ...spec, lifeMs: MINUTE } });
+    await keeper.leaf("a", "client", spec, placed(leaf));
+    return keeper.problemOf("a")?.reason;
+  };
+  assert.equal(await reasonFor(wanted), undefined);
+  const shown = { ...wanted, usages: ["serverAuth"], sans: { dns: ["demo"], ips: [] } } as const;
+  assert.equal(await reasonFor(shown), "CertificateInvalid");
 });
 
 test("a certificate of members, with its key, is given to no client", async () => {

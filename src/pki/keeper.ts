@@ -213,8 +213,13 @@ export class Keeper {
     return { problem: problem.message };
   }
 
-  /** One that is there and serves no more keeps members from each other, so that none of them comes to trust another CA. */
+  /**
+   * One that is there and serves no more keeps members from each other, so that none of them comes to trust another CA. What
+   * clients were given by a source before this one is in nobody's way.
+   */
   #whyNotKept({ why }: Keeping, wanted: LeafSpec, found: Found): Problem {
+    const isShown = wanted.usages.includes("serverAuth");
+    if (found.kind === "present" && found.facts.issuedBy === undefined && !isShown) return why;
     const flaws = found.kind === "present" ? flawsOf(found.facts, wanted, this.#time.now()) : [];
     if (flaws.length === 0) return why;
     const message = `the certificate in use ${flaws.join("; it ")}: put back a renewed one of the previous CA, and change the CA after that. ${why.message}`;
