@@ -1,15 +1,15 @@
 /**
- * `npm run build`: bundles every program into dist/ and starts each once. With `--executable` also writes executables
+ * `npm run build`: bundles every program into dist/, in parts for images into dist/app/, and starts each once. With `--executable` also writes executables
  * that need no Node, for every machine or the one that `--machine` names; with `--image` dist/quorate-image.tar, the
  * operator's image; `--name` names it as another registry would. Each comes with its bill of materials (.cdx.json).
  * `--node official` or `--node npm` says which build of Node is put into them, which otherwise is the project's own where
  * it can be had; QUORATE_NODE_SITE names a copy of its distribution site.
  */
-import { statSync, writeFileSync } from "node:fs";
-import { relative } from "node:path";
+import { rmSync, statSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { bundle } from "./build/bundle.ts";
+import { bundle, bundleInParts } from "./build/bundle.ts";
 import type { Machine } from "./build/elf.ts";
 import { buildExecutables, MACHINES } from "./build/executable.ts";
 import { buildImage } from "./build/image.ts";
@@ -33,6 +33,10 @@ const site = process.env["QUORATE_NODE_SITE"] ?? NODE_SITE;
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = `${root}dist`;
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
+rmSync(`${folder}/app`, { recursive: true, force: true });
+const parts = await bundleInParts(root, `${folder}/app`);
+const ofParts = await smoke(process.execPath, join(parts.folder, parts.files[0] ?? ""));
+console.log(`dist/app/  ${parts.files.length} files  ${ofParts}`);
 for (const { program, path, bytes, packages } of await bundle(root, folder)) {
   const version = await smoke(process.execPath, path);
   console.log(`dist/${program}.mjs  ${(bytes / 1024).toFixed(0)} KiB  ${version}`);
@@ -40,7 +44,7 @@ for (const { program, path, bytes, packages } of await bundle(root, folder)) {
   const began = performance.now();
   const tell = (text: string) => console.log(`  image: ${text} …`);
   const node = await nodeFor(machineNamed(process.arch), tell);
-  const image = await buildImage(path, folder, values.name, tell, node.path);
+  const image = await buildImage(parts, folder, values.name, tell, node.path);
   const took = `${((performance.now() - began) / 1000).toFixed(1)} s`;
   const archive = megabytes(statSync(image.path).size);
   console.log(`dist/quorate-image.tar  ${archive}, ${megabytes(image.bytes)} unpacked, ${took}`);

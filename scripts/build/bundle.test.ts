@@ -1,11 +1,20 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { bundle } from "./bundle.ts";
+import { bundle, bundleInParts } from "./bundle.ts";
 import { smoke } from "./smoke.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -29,6 +38,46 @@ test("each program is one file that starts without node_modules beside it", asyn
     );
   }
 });
+
+test("in parts it starts as well, and an operator reads what it runs and nothing that is rare", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "quorate-parts-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const { files, licenses } = await bundleInParts(root, folder);
+  const program = join(folder, files[0] ?? "");
+  assert.match(await smoke(process.execPath, program), /^quorate \d+\.\d+\.\d+$/);
+  assert.match(readFileSync(licenses, "utf8"), /reflect-metadata|tslib/);
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    ["--import", TELL_WHAT_IS_READ, program, "operator", "--help"],
+    { encoding: "utf8" },
+  );
+  assert.equal(status, 0);
+  const read = new Set(stdout.match(/^read: .*$/gm)?.map((line) => line.slice("read: ".length)));
+  const sizeOf = (paths: readonly string[]) =>
+    paths.reduce((sum, path) => sum + statSync(join(folder, path)).size, 0);
+  const ofOperator = files.filter((path) => read.has(basename(path)));
+  assert.ok(ofOperator.length > 1 && sizeOf(ofOperator) < 0.6 * sizeOf(files), `${sizeOf(ofOperator)} bytes`);
+  const partOf = (name: string) => files.find((path) => basename(path).startsWith(`${name}-`)) ?? name;
+  for (const rare of ["x509", "yaml", "s3", "local"])
+    assert.ok(!ofOperator.includes(partOf(rare)) && files.includes(partOf(rare)), rare);
+  // Packages in CommonJS, whose names a bundler may lose.
+  const [x509, yaml] = await Promise.all(
+    ["x509", "yaml"].map(
+      async (name) => (await import(join(folder, partOf(name)))) as Readonly<Record<string, unknown>>,
+    ),
+  );
+  assert.equal(typeof x509?.["X509CertificateGenerator"], "function");
+  assert.equal(typeof yaml?.["parse"], "function");
+});
+
+/** Before the program runs: each module that is loaded, by the name of its file. */
+const TELL_WHAT_IS_READ = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module";
+  registerHooks({ load(url, context, next) {
+    if (url.startsWith("file:")) console.log("read: " + url.split("/").at(-1));
+    return next(url, context);
+  } });
+`)}`;
 
 const PRETEND_NODE_20 =
   "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.0.0'}})";

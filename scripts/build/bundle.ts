@@ -1,9 +1,9 @@
 /**
- * Bundles each program into one ESM file that needs nothing beside it but Node 24: no node_modules in an
- * image, half the start-up time and a third less memory than running from sources.
+ * Bundles each program into one ESM file that needs nothing beside it but Node 24: no node_modules, half the start-up
+ * time and a third less memory than running from sources. In an image it is in parts.
  */
-import { chmodSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
 import { build, type BuildOptions, type Metafile } from "esbuild";
 import { lazyBuiltins, oneLanguage } from "./plugins.ts";
 
@@ -60,6 +60,51 @@ export async function bundle(root: string, folder: string): Promise<Bundle[]> {
     }),
   );
 }
+
+/** A program in more than one file. */
+export interface Parts {
+  /** Where they are. */
+  readonly folder: string;
+  /** Paths in it: first where the program begins. */
+  readonly files: readonly string[];
+  /** The path of the file with the licenses of all packages in them. */
+  readonly licenses: string;
+}
+
+/**
+ * Each part is read when something in it is used. For as long as it runs, V8 keeps the text that it has read and a
+ * function object for each function at its top level, and the operator uses little more than half of them: with one file it
+ * holds 8 MB more.
+ */
+export async function bundleInParts(root: string, folder: string): Promise<Parts> {
+  const { metafile } = await build({
+    ...OPTIONS,
+    legalComments: "external",
+    absWorkingDir: root,
+    entryPoints: { quorate: programs["quorate"] ?? "" },
+    outdir: folder,
+    chunkNames: "parts/[name]-[hash]",
+    outExtension: { ".js": ".mjs" },
+    format: "esm",
+    splitting: true,
+    sourcemap: "external",
+    banner: { js: REQUIRE },
+  });
+  for (const { entryPoint = "" } of Object.values(metafile.outputs))
+    if (entryPoint.includes("node_modules/"))
+      throw new Error(
+        `${entryPoint} is loaded by import(): import it by a module of ours (src/seams/yaml.ts)`,
+      );
+  const made = Object.keys(metafile.outputs).map((path) => relative(folder, resolve(root, path)));
+  const files = made.filter((path) => path.endsWith(".mjs") && path !== BEGIN).toSorted();
+  const licenses = join(folder, "LEGAL.txt");
+  const notes = made.filter((path) => path.endsWith(".LEGAL.txt")).map((path) => join(folder, path));
+  writeFileSync(licenses, notes.map((path) => readFileSync(path, "utf8")).join("\n"));
+  for (const path of notes) rmSync(path);
+  return { folder, files: [BEGIN, ...files], licenses };
+}
+
+const BEGIN = "quorate.mjs";
 
 /** In CommonJS, the only form that Node 24 runs from within an executable. */
 export async function bundleForExecutable(

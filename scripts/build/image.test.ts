@@ -1,20 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { bundle } from "./bundle.ts";
+import { bundleInParts } from "./bundle.ts";
 import { buildImage, compileAhead } from "./image.ts";
 import { NODE, NODE_FLAGS, OPERATOR_FLAGS, PROGRAM } from "./runtime.ts";
 
@@ -43,13 +34,16 @@ function cacheUse(folder: string, flags: readonly string[]): string {
 test("the image has Node, its libraries, the program compiled ahead for its user, and stays small", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "quorate-image-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const [quorate] = await bundle(root, folder);
-  assert.ok(quorate);
-  const image = await buildImage(quorate.path, folder, "registry.example/quorate:1", () => {});
+  const parts = await bundleInParts(root, join(folder, "parts"));
+  const image = await buildImage(parts, folder, "registry.example/quorate:1", () => {});
   const other = mkdtempSync(join(tmpdir(), "quorate-image-again-"));
   t.after(() => rmSync(other, { recursive: true, force: true }));
-  const [again] = await bundle(root, other);
-  const second = await buildImage(again?.path ?? "", other, "registry.example/quorate:1", () => {});
+  const second = await buildImage(
+    await bundleInParts(root, join(other, "parts")),
+    other,
+    "registry.example/quorate:1",
+    () => {},
+  );
   assert.equal(second.digest, image.digest, "from the same sources the same image");
   assert.ok(image.bytes < MOST_BYTES, `${image.bytes} bytes unpacked`);
   assert.ok(statSync(image.path).size < MOST_BYTES);
@@ -89,8 +83,7 @@ test("the image has Node, its libraries, the program compiled ahead for its user
   // All else is copied: with this the same program gives the same image, wherever it is built.
   const elsewhere = mkdtempSync(join(tmpdir(), "quorate-image-elsewhere-"));
   t.after(() => rmSync(elsewhere, { recursive: true, force: true }));
-  mkdirSync(join(elsewhere, "app"));
-  cpSync(quorate.path, join(elsewhere, "app/quorate.mjs"));
+  for (const file of parts.files) cpSync(join(parts.folder, file), join(elsewhere, "app", file));
   for (const path of await compileAhead(elsewhere))
     assert.deepEqual(readFileSync(join(elsewhere, path)), readFileSync(join(folder, path)));
   takeOver(join(folder, "app/cache"));

@@ -1,21 +1,25 @@
 /**
- * The operator's image, without a container engine: Node, the libraries it needs, the bundle, and nothing else;
+ * The operator's image, without a container engine: Node, the libraries it needs, the program, and nothing else;
  * no shell, no package manager. Written as an OCI archive that `testbed image load`, `ctr images import`,
  * `docker load` and `skopeo` read. `Dockerfile` makes the same for those who have an engine.
  */
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { librariesOf } from "../../testbed/nodes/images.ts";
 import { imageTar, writeImage, type ImageSpec } from "../../testbed/nodes/oci.ts";
 import type { Entry } from "../../testbed/nodes/tar.ts";
 import { CONTAINER_USER } from "../generators/install/deployment.ts";
-import { MEMORY_ENV, NODE, NODE_FLAGS, OPERATOR_FLAGS, PROGRAM } from "./runtime.ts";
+import type { Parts } from "./bundle.ts";
+import { MEMORY_ENV, NODE, NODE_FLAGS, OPERATOR_AHEAD, OPERATOR_FLAGS, PROGRAM } from "./runtime.ts";
 
 const CACHE = "app/cache";
-/** V8 takes nothing that was compiled with other flags. */
-const FLAG_SETS = [NODE_FLAGS, OPERATOR_FLAGS];
+/** V8 takes nothing that was compiled with other flags. What is asked for loads what is compiled. */
+const RUNS = [
+  { flags: NODE_FLAGS, asked: ["--help"] },
+  { flags: OPERATOR_FLAGS, asked: OPERATOR_AHEAD },
+];
 
 export interface BuiltImage {
   readonly path: string;
@@ -26,9 +30,9 @@ export interface BuiltImage {
   readonly libraries: readonly string[];
 }
 
-/** Puts `<folder>/quorate-image.tar` there, from the bundle at `bundle` and a binary of Node with its license beside. */
+/** Puts `<folder>/quorate-image.tar` there, from the program and a binary of Node with its license beside. */
 export async function buildImage(
-  bundle: string,
+  parts: Parts,
   folder: string,
   name: string,
   tell: (text: string) => void,
@@ -37,15 +41,14 @@ export async function buildImage(
   const work = join(folder, "image");
   rmSync(work, { recursive: true, force: true });
   try {
-    mkdirSync(join(work, "app"), { recursive: true });
-    cpSync(bundle, join(work, PROGRAM));
+    for (const file of parts.files) cpSync(join(parts.folder, file), join(work, dirname(PROGRAM), file));
     tell("compiling ahead");
     const node = realpathSync(binary);
     const cached = await compileAhead(work, node);
     const libraries = librariesOf(node);
     if (libraries.length === 0) throw new Error(`ldd tells no libraries of ${node}: is this glibc's Linux?`);
-    const spec = imageSpec(work, bundle, node, libraries, cached);
-    tell(`packing Node ${process.version}, ${libraries.length} libraries and the bundle`);
+    const spec = imageSpec(work, parts, node, libraries, cached);
+    tell(`packing Node ${process.version}, ${libraries.length} libraries and the program`);
     const store = join(work, "blobs");
     const digest = writeImage(store, spec);
     const path = join(folder, "quorate-image.tar");
@@ -58,7 +61,7 @@ export async function buildImage(
 
 function imageSpec(
   work: string,
-  bundle: string,
+  { files, licenses }: Parts,
   node: string,
   libraries: readonly string[],
   cached: readonly string[],
@@ -75,9 +78,10 @@ function imageSpec(
         mode: 0o644,
       },
       copy("licenses/node.txt", join(dirname(node), "..", "LICENSE")),
-      copy("licenses/packages.txt", `${bundle}.LEGAL.txt`),
-      copy(PROGRAM, join(work, PROGRAM)),
-      ...cached.map((path) => copy(path, join(work, path))),
+      copy("licenses/packages.txt", licenses),
+      ...[...files.map((file) => join(dirname(PROGRAM), file)), ...cached].map((path) =>
+        copy(path, join(work, path)),
+      ),
     ],
     entrypoint: [`/${NODE}`, ...NODE_FLAGS, `/${PROGRAM}`],
     cmd: ["operator"],
@@ -101,14 +105,14 @@ function imageSpec(
 export async function compileAhead(work: string, node = process.execPath): Promise<string[]> {
   const here = "/proc/self/cwd";
   const env = { PATH: "", NODE_COMPILE_CACHE: join(here, CACHE), NODE_COMPILE_CACHE_PORTABLE: "1" };
-  for (const flags of FLAG_SETS) {
+  for (const { flags, asked } of RUNS) {
     // Otherwise Node would follow the link in that path.
-    const same = [...flags, "--random-seed=1", "--preserve-symlinks-main"];
-    await promisify(execFile)(node, [...same, join(here, PROGRAM), "--help"], { env, cwd: work });
+    const same = [...flags, "--random-seed=1", "--preserve-symlinks-main", "--preserve-symlinks"];
+    await promisify(execFile)(node, [...same, join(here, PROGRAM), ...asked], { env, cwd: work });
   }
   const made = readdirSync(join(work, CACHE)).toSorted();
   const user = `-${process.getuid?.() ?? 0}`;
-  if (made.length !== FLAG_SETS.length || !made.every((folder) => folder.endsWith(user)))
+  if (made.length !== RUNS.length || !made.every((folder) => folder.endsWith(user)))
     throw new Error(`Node's compile cache looks different than expected: ${made.join(", ")}`);
   return made.flatMap((folder) => {
     const ours = `${folder.slice(0, -user.length)}-${CONTAINER_USER}`;

@@ -29,5 +29,8 @@ export const OPERATOR_FLAGS = [
   "--v8-pool-size=1",
 ] as const;
 
+/** What it is asked before it is shipped, so that Node keeps what was compiled: this loads all that it starts with. */
+export const OPERATOR_AHEAD = ["operator", "--help"] as const;
+
 /** Free memory goes back to the system; each thread would keep an arena of its own. */
 export const MEMORY_ENV = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" } as const;

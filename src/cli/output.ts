@@ -36,7 +36,7 @@ export interface Shown {
 export async function formatted({ data, text }: Shown, format: OutputFormat): Promise<string> {
   if (format === "json") return `${JSON.stringify(data, undefined, 2)}\n`;
   if (format === "yaml") {
-    const { stringify } = await import("yaml");
+    const { stringify } = await import("../seams/yaml.ts");
     return stringify(data, { lineWidth: 0 });
   }
   return `${text(format)}\n`;

@@ -20,7 +20,7 @@ import { inspect } from "./inspect.ts";
 import { SHORTEST_LIFE_MS, judgeCa, validity } from "./plan.ts";
 import { parseSan, sameSans } from "./sans.ts";
 
-type X509 = typeof import("@peculiar/x509");
+type X509 = typeof import("./x509.ts");
 
 const KEY = { name: "ECDSA", namedCurve: "P-256" } as const;
 const SIGNATURE = { name: "ECDSA", hash: "SHA-256" } as const;
@@ -114,8 +114,7 @@ async function issueLeaf(
 }
 
 async function load(): Promise<X509> {
-  await import("reflect-metadata");
-  return import("@peculiar/x509");
+  return await import("./x509.ts");
 }
 
 /** Requests are checked before; what still fails here is the library's or WebCrypto's, told with the name. */

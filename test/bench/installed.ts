@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Pod } from "kubernetes-types/core/v1.d.ts";
-import { bundle } from "../../scripts/build/bundle.ts";
+import { bundleInParts } from "../../scripts/build/bundle.ts";
 import { buildImage } from "../../scripts/build/image.ts";
 import type { EtcdCluster } from "../../src/api/etcd-cluster.ts";
 import { LABELS } from "../../src/operator/names.ts";
@@ -104,8 +104,8 @@ async function install(bed: TestTestbed, folder: string): Promise<void> {
     spec: { template: { spec: { containers: { image: string }[] } } };
   };
   const name = deployment.spec.template.spec.containers[0]?.image ?? "";
-  const [quorate] = await bundle(ROOT, folder);
-  await loadArchive(bed.name, (await buildImage(quorate?.path ?? "", folder, name, () => {})).path);
+  const parts = await bundleInParts(ROOT, join(folder, "app"));
+  await loadArchive(bed.name, (await buildImage(parts, folder, name, () => {})).path);
   await applyAll(bed.client, objects);
   await whenServed(bed.client, PATHS.clusters);
   await eventually(

@@ -1,13 +1,13 @@
 /**
- * The operator as it is shipped: the bundle, with the flags and the environment of its image and the rights of its
+ * The operator as it is shipped: the program in parts, with the flags and the environment of its image and the rights of its
  * installation, as a process of its own whose memory and processor time the system tells.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bundle } from "../../scripts/build/bundle.ts";
-import { MEMORY_ENV, OPERATOR_FLAGS } from "../../scripts/build/runtime.ts";
+import { bundleInParts } from "../../scripts/build/bundle.ts";
+import { MEMORY_ENV, OPERATOR_AHEAD, OPERATOR_FLAGS } from "../../scripts/build/runtime.ts";
 import { API_VERSION } from "../../src/api/metadata.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
@@ -39,11 +39,11 @@ export async function ship(bed: Pick<TestTestbed, "client" | "access">, folder: 
   // In a Pod there is none, and so no parser of YAML in memory: none for JSON either.
   const token = await operatorToken(bed.client);
   writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf("operator", { ...access, token })));
-  const [quorate] = await bundle(ROOT, folder);
-  const program = quorate?.path ?? "";
+  const parts = await bundleInParts(ROOT, join(folder, "app"));
+  const program = join(parts.folder, parts.files[0] ?? "");
   const plain = { ...process.env, ...MEMORY_ENV };
   const cached = { ...plain, NODE_COMPILE_CACHE: join(folder, "cache") };
-  execFileSync(process.execPath, [...OPERATOR_FLAGS, program, "--help"], { env: cached });
+  execFileSync(process.execPath, [...OPERATOR_FLAGS, program, ...OPERATOR_AHEAD], { env: cached });
   return { program, kubeconfig, plain, cached };
 }
 

@@ -14,7 +14,7 @@ const AT_ONCE = 4;
 export async function collected(parts: readonly Part[], signal: AbortSignal): Promise<Collected> {
   const files: ArchiveFile[] = [];
   const missing: { path: string; reason: string }[] = [];
-  const { stringify } = await import("yaml");
+  const { stringify } = await import("../../seams/yaml.ts");
   const waiting = [...parts];
   const worker = async () => {
     for (let part = waiting.shift(); part !== undefined && !signal.aborted; part = waiting.shift()) {

@@ -77,7 +77,7 @@ function fromJson(text: string): unknown {
 
 /** Its parser takes a megabyte, and is loaded when it is needed: in a Pod there is nothing to read. */
 async function fromYaml(text: string): Promise<unknown> {
-  const { parse } = await import("yaml");
+  const { parse } = await import("../../seams/yaml.ts");
   return parse(text);
 }
 

@@ -47,7 +47,7 @@ export async function writeTokens(
   { file, user }: { readonly file: string; readonly user: string },
   { idToken, refreshToken }: RefreshedTokens,
 ): Promise<void> {
-  const { parseDocument } = await import("yaml");
+  const { parseDocument } = await import("../../seams/yaml.ts");
   await locked(disk, clock, file, async () => {
     const document = parseDocument((await disk.read(file)) ?? "");
     const users: unknown = document.get("users");

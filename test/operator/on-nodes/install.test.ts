@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Pod } from "kubernetes-types/core/v1.d.ts";
-import { bundle } from "../../../scripts/build/bundle.ts";
+import { bundleInParts } from "../../../scripts/build/bundle.ts";
 import { buildImage } from "../../../scripts/build/image.ts";
 import type { EtcdCluster } from "../../../src/api/etcd-cluster.ts";
 import { API_VERSION } from "../../../src/api/metadata.ts";
@@ -44,12 +44,12 @@ after(async () => {
 
 /** Named as the Deployment names it. */
 async function build(): Promise<string> {
-  const [quorate] = await bundle(ROOT, folder);
+  const parts = await bundleInParts(ROOT, join(folder, "app"));
   const deployment = manifests("install.yaml").find(({ kind }) => kind === "Deployment") as {
     spec?: { template: { spec: { containers: { image: string }[] } } };
   };
   const name = deployment.spec?.template.spec.containers[0]?.image ?? "";
-  return (await buildImage(quorate?.path ?? "", folder, name, () => {})).path;
+  return (await buildImage(parts, folder, name, () => {})).path;
 }
 
 async function podsOf(namespace: string, selector: string): Promise<Pod[]> {

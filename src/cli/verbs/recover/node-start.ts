@@ -63,7 +63,7 @@ export async function serve(io: CliIo, flags: NodeFlags, started: Started): Prom
   const repository = flags["image-repository"] ?? IMAGE_REPOSITORY;
   const pod = staticPod(serving, { image: `${repository}:v${plan.version}`, plan: plan.hash });
   const file = path.join(path.resolve(io.cwd, flags.manifests), `${plan.name}-recovered.yaml`);
-  const { stringify } = await import("yaml");
+  const { stringify } = await import("../../../seams/yaml.ts");
   if (!(await systemDisk.create(file, stringify(pod, { lineWidth: 0 }))))
     throw new CommandError(
       EXIT.conflict,
