@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { EventRecorder, type EventWish } from "./events.ts";
 import { bench, refusal, settle } from "./testing.ts";
 
@@ -78,5 +81,29 @@ test("a series whose event has expired at the server begins anew, with its count
   recorder.record(wish("again"));
   await clock.advance(70_000);
   assert.deepEqual(reported(), ["Grew again ×2"]);
+  await recorder.stop();
+});
+
+test("an object is let go once its event is told, however long the series may go on", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const { clock, recorder, reported } = made();
+  const told = (note: string) => {
+    const one = wish(note);
+    recorder.record(one);
+    return new WeakRef(one.regarding);
+  };
+  const objects = [told("to 3"), told("to 5")];
+  await clock.advance(1_000);
+  // What was just looked at through a WeakRef stays until the next turn.
+  await setImmediate();
+  collect();
+  assert.deepEqual(
+    objects.map((object) => object.deref()),
+    [undefined, undefined],
+  );
+  recorder.record(wish("to 5"));
+  await clock.advance(60_000);
+  assert.deepEqual(reported(), ["Grew to 3 ×1", "Grew to 5 ×2"]);
   await recorder.stop();
 });

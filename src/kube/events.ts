@@ -46,15 +46,26 @@ const MOST_SERIES = 2_000;
 const MOST_TRIES = 5;
 const LONGEST_NOTE = 1_000;
 
+/** Only what an event says of an object: whole ones, each as it was then, would be most of an operator's memory. */
+type Regarding = NonNullable<Event["regarding"]>;
+
 interface Series {
-  readonly wish: EventWish;
+  readonly wish: Omit<EventWish, "regarding">;
+  readonly regarding: Regarding;
   readonly firstAt: number;
   lastAt: number;
   count: number;
   /** The count the server knows of. */
   reported: number;
   reportedAt: number;
-  written: Event | undefined;
+  written: Written | undefined;
+}
+
+/** Where the event is. */
+interface Written {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
 }
 
 export class EventRecorder {
@@ -84,9 +95,10 @@ export class EventRecorder {
     return this.#dropped;
   }
 
-  record(wish: EventWish): void {
+  record({ regarding: object, ...wish }: EventWish): void {
     const { clock } = this.#options;
-    const uid = wish.regarding.metadata?.uid ?? "";
+    const regarding = referenceTo(object);
+    const { uid = "" } = regarding;
     const key = [uid, wish.type, wish.reason, wish.action, wish.note].join("\0");
     const now = clock.monotonic();
     const known = this.#series.get(key);
@@ -100,8 +112,8 @@ export class EventRecorder {
       this.#dropped++;
       return;
     }
-    const series = { wish, firstAt: clock.now(), lastAt: now, count: 1, reported: 0, reportedAt: now };
-    this.#series.set(key, { ...series, written: undefined });
+    const begun = { firstAt: clock.now(), lastAt: now, count: 1, reported: 0, reportedAt: now };
+    this.#series.set(key, { wish, regarding, ...begun, written: undefined });
     if (this.#queue.add(key)) return;
     this.#series.delete(key);
     this.#dropped++;
@@ -137,7 +149,7 @@ export class EventRecorder {
     const { client, clock } = this.#options;
     const { count, written, lastAt } = series;
     if (count > series.reported) {
-      if (written === undefined) series.written = await client.create(events, this.#event(series));
+      if (written === undefined) series.written = placeOf(await client.create(events, this.#event(series)));
       else await this.#recount(series, written);
       series.reported = count;
       series.reportedAt = clock.monotonic();
@@ -148,22 +160,22 @@ export class EventRecorder {
     this.#series.delete(key);
   }
 
-  async #recount(series: Series, written: Event): Promise<void> {
-    const { name = "", namespace = "", uid = "" } = written.metadata ?? {};
+  async #recount(series: Series, { name, namespace, uid }: Written): Promise<void> {
     try {
       const patch = { series: this.#counted(series) };
       await this.#options.client.patch(events, { name, namespace }, patch, { uid });
     } catch (error) {
       // Events live for an hour; then the series begins anew.
       if (!isReason(error, "NotFound")) throw error;
-      series.written = await this.#options.client.create(events, this.#event(series));
+      series.written = placeOf(await this.#options.client.create(events, this.#event(series)));
     }
   }
 
   #event(series: Series): Event {
     const { controller, instance, random } = this.#options;
-    const { regarding, type, reason, action, note } = series.wish;
-    const { name = "", namespace, uid = "" } = regarding.metadata ?? {};
+    const { regarding } = series;
+    const { type, reason, action, note } = series.wish;
+    const { name = "", namespace } = regarding;
     return {
       metadata: { name: `${name.slice(0, 230)}.${hex(random, 8)}`, namespace: namespace ?? "default" },
       eventTime: microTime(series.firstAt),
@@ -173,13 +185,7 @@ export class EventRecorder {
       reason,
       action,
       note: note.length > LONGEST_NOTE ? `${note.slice(0, LONGEST_NOTE - 1)}…` : note,
-      regarding: {
-        name,
-        uid,
-        ...(namespace !== undefined && { namespace }),
-        ...(regarding.apiVersion && { apiVersion: regarding.apiVersion }),
-        ...(regarding.kind && { kind: regarding.kind }),
-      },
+      regarding,
       ...(series.count > 1 && { series: this.#counted(series) }),
     };
   }
@@ -199,6 +205,22 @@ export class EventRecorder {
     }
     return isReason(error, "TooManyRequests") ? error.retryAfterMs : undefined;
   }
+}
+
+function referenceTo({ apiVersion, kind, metadata }: KubeObject): Regarding {
+  const { name = "", namespace, uid = "" } = metadata ?? {};
+  return {
+    name,
+    uid,
+    ...(namespace !== undefined && { namespace }),
+    ...(apiVersion && { apiVersion }),
+    ...(kind && { kind }),
+  };
+}
+
+function placeOf({ metadata }: Event): Written {
+  const { name = "", namespace = "", uid = "" } = metadata ?? {};
+  return { name, namespace, uid };
 }
 
 function microTime(ms: number): string {
