@@ -37,8 +37,6 @@ export async function ensure<T extends KubeObject>(
   options?: CallOptions,
 ): Promise<Ensured<T>> {
   const { isOurs, stamp } = wishes;
-  if (wishes.known && isOurs(wishes.known) && isAsFound(wishes.known, wishes.wanted))
-    return { done: "unchanged", object: wishes.known };
   const hash = hashOf(wishes.wanted);
   const wanted = (value: string): T => ({
     ...wishes.wanted,
@@ -65,10 +63,8 @@ export async function ensure<T extends KubeObject>(
   if (!isOurs(known)) return { done: "foreign", object: known };
   if (known.metadata?.deletionTimestamp !== undefined) return { done: "ending", object: known };
   const stamped = known.metadata?.annotations?.[stamp] ?? "";
-  if (withoutSuffix(stamped) === hash && covers(known, wishes.wanted)) {
-    if (Object.isFrozen(known)) found.set(known, wishes.wanted);
+  if (withoutSuffix(stamped) === hash && covers(known, wishes.wanted))
     return { done: "unchanged", object: known };
-  }
   const { rewrite = async (_known, _wanted, write) => await write() } = wishes;
   const uid = known.metadata?.uid ?? "";
   const rendered = wanted(hash);
@@ -84,14 +80,6 @@ export async function ensure<T extends KubeObject>(
     // It is gone, and the cache is behind: made anew when that is known.
     return { done: "ending", object: known };
   }
-}
-
-/** Cached objects that were found to be as wanted, and what was wanted: both never change. */
-const found = new WeakMap<KubeObject, KubeObject>();
-
-function isAsFound(known: KubeObject, wanted: KubeObject): boolean {
-  const before = found.get(known);
-  return before !== undefined && covers(before, wanted) && covers(wanted, before);
 }
 
 /** Ends the stamp of an object that was never applied: its fields have to become ours by apply first. */
