@@ -55,7 +55,13 @@ function drop(sim: OperatorSimulation, { pick }: Of<"drop-snapshot">): string | 
 /** The plan that was told last: of a restore that somebody asked for, or of a recovery. */
 function approve(sim: OperatorSimulation): string | undefined {
   const { recovery } = (sim.env.cluster()?.["status"] ?? {}) as EtcdClusterStatus;
-  if (recovery) return operation(sim, "recover", { recoverQuorum: { approve: recovery.plan } });
+  if (recovery) {
+    const nodesOff = (recovery.nodesOff ?? []).map(({ name }) => name);
+    // Who makes sure that they are off finds out where one is only cut off.
+    if (nodesOff.some((name) => sim.env.nodes.kubelet(name).power !== "off")) return undefined;
+    const said = nodesOff.length > 0 ? { nodesOff } : {};
+    return operation(sim, "recover", { recoverQuorum: { approve: recovery.plan, ...said } });
+  }
   const asked = sim.env.server.list(etcdOperations) as unknown as EtcdOperation[];
   for (const { status } of asked.toReversed()) {
     const plan = planAskedFor(status ?? {});

@@ -42,6 +42,7 @@ export const situations = [
   "adopt",
   "snapshots",
   "recover",
+  "nodes-off",
   "followers",
 ] as const;
 

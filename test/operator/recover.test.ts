@@ -4,9 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { Node } from "kubernetes-types/core/v1.d.ts";
 import type { RecoveryStatus } from "../../src/api/etcd-cluster-status.ts";
 import type { EtcdOperation } from "../../src/api/etcd-operation.ts";
 import { LABELS } from "../../src/operator/names.ts";
+import { STRATEGIC_PATCH } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { faults } from "../../testbed/faults.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
@@ -44,14 +46,20 @@ after(async () => {
   kubectl?.[Symbol.dispose]();
 });
 
-/** Three members with acknowledged writes, of which the first two lose their volumes. */
-async function lostQuorum(name: string, spec: object): Promise<ClusterOnBed> {
+/** Three members with acknowledged writes. */
+async function written(name: string, spec: object): Promise<ClusterOnBed> {
   const cluster = new ClusterOnBed(bed, name, running);
   clusters.push(cluster);
   await cluster.create({ replicas: 3, ...spec });
   await cluster.converged(3);
   const { kv } = await cluster.etcd();
   for (let i = 0; i < KEYS; i++) await kv.put(`key/${i}`, `value ${i}`, { timeoutMs: 5_000 });
+  return cluster;
+}
+
+/** Of which the first two lose their volumes. */
+async function lostQuorum(name: string, spec: object): Promise<ClusterOnBed> {
+  const cluster = await written(name, spec);
   const fault = faults(bed.name);
   await Promise.all([1, 2].map((n) => fault.loseVolume("default", `${name}-${n}`, "data")));
   return cluster;
@@ -106,6 +114,58 @@ test("two of three claims are emptied: the plan is told, a wrong hash is rejecte
   for (const claim of ["data-claims-1", "data-claims-2", "data-claims-3"])
     assert.ok(kept.includes(claim), `${claim} is kept`);
 });
+
+test("two nodes do not answer: the plan names them, and who says that they are off recovers from the third", async () => {
+  const cluster = await written("silent", {});
+  const nodes = (await cluster.pods())
+    .flatMap(({ metadata, spec }) => (/-[12]$/.test(metadata?.name ?? "") ? [spec?.nodeName ?? ""] : []))
+    .toSorted();
+  assert.equal(new Set(nodes).size, 2, "each member is on a node of its own");
+  const fault = faults(bed.name);
+  for (const node of nodes) await fault.crashNode(node);
+  for (const node of nodes) await silentForLong(node);
+  const plan = await planOf(cluster);
+  assert.deepEqual(
+    plan.nodesOff?.map(({ name, members }) => [name, members.length]),
+    nodes.map((name) => [name, 1]),
+  );
+  assert.deepEqual(
+    plan.members.map(({ name, data }) => `${name} ${data}`),
+    ["silent-1 Unreachable", "silent-2 Unreachable", "silent-3 Found"],
+  );
+  await cluster.ask("unnamed", { recoverQuorum: { approve: plan.plan } });
+  assert.equal((await cluster.operationIs("unnamed", "Rejected")).reason, "NodesDiffer");
+  const call = `recover quorum silent --plan ${plan.plan} --yes`;
+  await kubectl.refused(call, 5, /--node-off/);
+  await kubectl.done(`${call} ${nodes.map((node) => `--node-off ${node}`).join(" ")}`, RECOVERED);
+  const hanging = async () =>
+    (await cluster.pods()).filter(({ metadata }) => /-[12]$/.test(metadata?.name ?? ""));
+  assert.ok(
+    (await hanging()).every(({ metadata }) => metadata?.deletionTimestamp !== undefined),
+    "no Pod was deleted by force, and none is to run",
+  );
+  for (const node of nodes) await fault.startNode(node);
+  await eventually("the former Pods have ended", async () => (await hanging()).length === 0, {
+    withinMs: PATIENCE_MS,
+  });
+  await assertRecovered(cluster, plan);
+});
+
+/** The control plane has noticed, and what it wrote is made older than it is: nobody waits for five minutes. */
+async function silentForLong(node: string): Promise<void> {
+  const path = `/api/v1/nodes/${node}`;
+  const ready = async () =>
+    (await bed.client.get<Node>(path)).status?.conditions?.find(({ type }) => type === "Ready");
+  await eventually(`${node} is silent`, async () => (await ready())?.status === "Unknown", {
+    withinMs: PATIENCE_MS,
+  });
+  const lastTransitionTime = new Date(Date.now() - 10 * 60_000).toISOString();
+  await bed.client.patch(
+    `${path}/status`,
+    { status: { conditions: [{ type: "Ready", status: "Unknown", lastTransitionTime }] } },
+    STRATEGIC_PATCH,
+  );
+}
 
 const onNodes = async () => {
   const storage = { medium: "HostPath", size: "1Gi", hostPath: "/var/lib/quorate" };

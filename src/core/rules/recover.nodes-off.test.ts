@@ -98,6 +98,9 @@ test("with nodes that were silent for five minutes there is a plan, and it says 
 });
 
 test("the nodes are a part of the hash: a plan with one more of them is another one", () => {
+  const together = planOf(change(world, "demo-3", { node: silentFor("node-b", 6) }));
+  assert.deepEqual(together?.nodesOff, ["node-b"]);
+  assert.notEqual(together.hash, plan, "of the same members with the same data");
   const one = change(world, "demo-3", { workload: { state: "absent" }, directory: { state: "empty" } });
   const fewer = planOf(change(one, "demo-3", ({ node: _off, ...facts }) => facts));
   assert.deepEqual(fewer?.nodesOff, ["node-b"]);

@@ -140,9 +140,11 @@ function whyUnread(member: PlatformMember, objects: RecoveryObjects): Progress {
 
 /** Why its volume is not to be read now, although it could tell something. */
 export function isTooEarly(
-  { record }: PlatformMember,
+  { record, node }: PlatformMember,
   { pods, now }: Pick<RecoveryObjects, "pods" | "now">,
 ): Progress | undefined {
+  // It would be put there, and stay.
+  if (node?.kubelet === "silent") return { why: `${node.name} does not report`, obstacle: "node" };
   const pod = podOf(record, pods);
   if (!pod || hasEnded(pod)) return undefined;
   if (pod.spec?.nodeName !== undefined)
