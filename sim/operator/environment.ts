@@ -265,6 +265,15 @@ export class Environment {
     },
     restored: () => this.#known?.restored,
     server: (member) => this.pods.server(member),
+    fenced: ({ config: { name } }) => {
+      const pod = this.server.get(pods, `${NAMESPACE}/${name}`);
+      const selector = Object.entries(
+        json(json(this.server.get(services, CLIENT_SERVICE)?.["spec"])["selector"] ?? {}),
+      );
+      const labels = pod?.metadata.labels ?? {};
+      const isSelected = pod !== undefined && selector.every(([key, value]) => labels[key] === value);
+      return pod?.metadata.deletionTimestamp !== undefined && selector.length > 0 && !isSelected;
+    },
     data: (member) => {
       const disk = this.diskOf(member);
       return disk === undefined ? undefined : this.disks.of(disk);

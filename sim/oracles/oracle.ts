@@ -39,6 +39,8 @@ export interface Subject {
   data(member: string): DataDir | undefined;
   /** Where this life began from a snapshot: the keys in it, which whoever leads it holds. */
   restored?(): readonly string[] | undefined;
+  /** It was told to end, and no client is led to it: a member of a former life on a node that only seems to be off. */
+  fenced?(server: Server): boolean;
 }
 
 export class Oracle {
@@ -56,7 +58,11 @@ export class Oracle {
 
   /** Voters as the leader, or else any member with data, knows them; healthy ones hold all, forgot nothing, and follow. */
   truth(): Truth {
-    const running = this.#world.network.all().filter((server) => server.runs);
+    const all = this.#world.network.all().filter((server) => server.runs);
+    // Members of a former life may run where nothing reaches them, and have a leader of their own.
+    const established = this.#subject.establishedAs();
+    const present = all.filter(({ dir }) => dir.clusterID === established);
+    const running = present.length > 0 ? present : all;
     const leader = running.find((server) => this.#world.raftOf(server).leader === server);
     const witness = leader ?? running[0];
     const voters = witness?.dir.state.voters() ?? [];
@@ -187,6 +193,7 @@ export class Oracle {
     const known = this.#subject.establishedAs();
     if (known === undefined) return;
     if (leader.dir.clusterID !== known) {
+      if (this.#subject.fenced?.(leader)) return;
       throw new Violation("I3", `${leader.config.name} leads cluster ${leader.dir.clusterID}, not ${known}`);
     }
     const restored = this.#subject.restored?.();
