@@ -97,6 +97,7 @@ export const stages: readonly Stage[] = [
     shares: 2,
     long: {
       "sim/operator/random-run.test.ts": 75,
+      "sim/operator/nodes-off.test.ts": 70,
       "sim/operator/clocks.test.ts": 50,
       "sim/schema/schema.test.ts": 46,
       "sim/operator/automatic.test.ts": 30,
