@@ -184,7 +184,7 @@ export class SnapshotJobs {
     const { code } = await this.#ended(job, running, signal);
     const result = parseResult(await disk.read(file));
     await disk.remove(file);
-    await disk.remove(this.#report(request.name));
+    await this.#forgetReport(request.name);
     if (result?.ok !== true)
       return {
         ok: false,
@@ -224,7 +224,7 @@ export class SnapshotJobs {
   async #spawn(request: JobRequest, file: string): Promise<RunningProcess> {
     const report = this.#report(request.name);
     await this.#seams.disk.remove(file);
-    await this.#seams.disk.remove(report);
+    await this.#forgetReport(request.name);
     const tells = request.task === "delete" ? [] : ["--report-file", report];
     return await this.#seams.processes.spawn({
       command: this.#program.command,
@@ -237,6 +237,12 @@ export class SnapshotJobs {
 
   #result(name: string): string {
     return path.join(this.#directory, `${name}.result`);
+  }
+
+  /** With what a process that was killed was about to write. It must not be what a Job fails by. */
+  async #forgetReport(name: string): Promise<void> {
+    const report = this.#report(name);
+    for (const file of [report, `${report}.new`]) await this.#seams.disk.remove(file).catch(() => undefined);
   }
 
   #report(name: string): string {

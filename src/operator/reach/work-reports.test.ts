@@ -50,10 +50,11 @@ test("only Pods that are controlled by what is ours are asked: followers, Jobs, 
     {
       snapshots: [],
       schedules: [object("schedule")],
-      jobs: [object("job")],
+      jobs: [object("job"), { metadata: { uid: "deletes", labels: { [LABELS.task]: "delete" } } }],
       pods: [
         pod("10.0.0.1", "schedule", follow),
         pod("10.0.0.2", "job"),
+        pod("10.0.0.8", "deletes"),
         pod("10.0.0.6", undefined, follow),
         pod("10.0.0.7", "another", follow),
       ],

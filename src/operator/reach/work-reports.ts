@@ -9,6 +9,7 @@ import { isControlledBy } from "../../kube/resources.ts";
 import type { Clock } from "../../seams/clock.ts";
 import { parseReport } from "../../snapshot/changes/report.ts";
 import { parseTransfer } from "../../snapshot/progress.ts";
+import { LABELS } from "../names.ts";
 import { isOfSchedule } from "../observe/follower-facts.ts";
 import type { ClusterObjects } from "../observe/observe-objects.ts";
 import type { SnapshotObjects } from "../observe/snapshot-facts.ts";
@@ -42,11 +43,12 @@ export class WorkReports {
     const uids = ({ metadata }: { readonly metadata?: { readonly uid?: string } }) => metadata?.uid ?? "";
     const isOf = (owners: readonly string[]) => (pod: Pod) => owners.some((uid) => isControlledBy(pod, uid));
     const planned = schedules.map(uids);
+    const transferring = jobs.filter(({ metadata }) => metadata?.labels?.[LABELS.task] !== "delete");
     await Promise.all([
       this.#followers.ask(workers.filter((pod) => planned.some((uid) => isOfSchedule(pod, uid)))),
       this.#transfers.ask([
         ...pods.filter(isOf([cluster, ...members].map(uids))),
-        ...workers.filter(isOf(jobs.map(uids))),
+        ...workers.filter(isOf(transferring.map(uids))),
       ]),
     ]);
   }

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { eventually } from "../../../../testbed/eventually.ts";
 import { ManualClock } from "../../../etcd/testing.ts";
 import { parseTransfer } from "../../../snapshot/progress.ts";
 import { collectingIo } from "../../testing.ts";
@@ -49,16 +50,21 @@ test("how much of a snapshot was read is reported once a second at most, and a t
     const [clock, file] = [new ManualClock(), path.join(dir, "report")];
     const io = collectingIo({ clock });
     const { port } = taken.address() as AddressInfo;
+    const told = async () => parseTransfer(await readFile(file, "utf8").catch(() => undefined));
     const flags = { "report-file": file, listen: `127.0.0.1:${port}` };
     const done = await withTransfer(flags, io, async (tell) => {
       tell(10, 400);
+      await eventually("the first is in the file", async () => (await told())?.done === 10);
       tell(20, 400);
       await clock.advance(1_000);
       tell(200, 400);
+      await eventually("a second later", async () => (await told())?.done === 200);
+      tell(300, 400);
+      tell(400, 400);
+      await eventually("the last, at once", async () => (await told())?.done === 400);
       return "done";
     });
     assert.equal(done, "done");
-    assert.deepEqual(parseTransfer(await readFile(file, "utf8")), { done: 200, of: 400 });
     assert.match(io.err(), /progress is not served: --listen .*EADDRINUSE/);
   } finally {
     await new Promise((resolve) => taken.close(resolve));

@@ -45,7 +45,7 @@ export class Reporter<Report> implements AsyncDisposable {
   ): Promise<Reporter<Report>> {
     const reporter = new Reporter(first, file === undefined ? undefined : path.resolve(io.cwd, file), io);
     if (listen !== undefined) await reporter.#listen(listen);
-    reporter.#write();
+    reporter.write();
     return reporter;
   }
 
@@ -54,8 +54,13 @@ export class Reporter<Report> implements AsyncDisposable {
   }
 
   report(report: Report): void {
+    this.keep(report);
+    this.write();
+  }
+
+  /** For those who ask; `write` brings it into the file. */
+  keep(report: Report): void {
     this.#report = report;
-    this.#write();
   }
 
   async #listen(address: string): Promise<void> {
@@ -77,7 +82,7 @@ export class Reporter<Report> implements AsyncDisposable {
   }
 
   /** It must never be what the work fails by. */
-  #write(): void {
+  write(): void {
     const file = this.#file;
     if (file === undefined) return;
     this.#writes = this.#writes

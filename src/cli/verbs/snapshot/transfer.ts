@@ -17,10 +17,12 @@ export async function withTransfer<T>(
   await using reporter = await reporterFor(flags, io);
   let next = io.clock.monotonic();
   return await work((done, of) => {
+    reporter.keep({ done, ...(of !== undefined && { of }) });
     const now = io.clock.monotonic();
-    if (now < next) return;
+    // What follows may take long: until then the last figure counts.
+    if (now < next && done !== of) return;
     next = now + EVERY_MS;
-    reporter.report({ done, ...(of !== undefined && { of }) });
+    reporter.write();
   });
 }
 
