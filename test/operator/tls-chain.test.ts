@@ -61,9 +61,9 @@ async function chain(t: TestContext, planes: Planes): Promise<void> {
   }
   const { clients, leastUp } = await running.end();
   t.diagnostic(`${leastUp} of three members answered at the least`);
-  for (const { who, gapMs, acknowledged, lost, dropped } of clients)
+  for (const { who, gapMs, stallMs, acknowledged, lost, dropped } of clients)
     t.diagnostic(
-      `${who}: longest gap ${Math.round(gapMs)} ms of ${acknowledged} writes; ${lost} lost with a leader, ${dropped} dropped`,
+      `${who}: longest gap ${Math.round(gapMs)} ms of ${acknowledged} writes; ${lost} lost with a leader, ${dropped} dropped; it did not run itself for up to ${Math.round(stallMs)} ms`,
     );
   assert.ok(leastUp >= 2, `only ${leastUp} members answered`);
   for (const { who, gapMs, unexplained, missing, dropped } of clients) {

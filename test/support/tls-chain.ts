@@ -61,6 +61,7 @@ export interface Told {
   readonly who: string;
   readonly acknowledged: number;
   readonly gapMs: number;
+  readonly stallMs: number;
   /** Failed with the leader, or with the connection, that they were sent to. */
   readonly lost: number;
   /** On their way to a peer whose URL changed; etcd drops them. */
@@ -305,6 +306,7 @@ function toldOf(who: string, writer: Writer, missing: readonly string[]): Told {
     who,
     acknowledged: writer.acknowledged,
     gapMs: writer.longestGapMs,
+    stallMs: writer.longestStallMs,
     lost: lost.length,
     dropped: dropped.length,
     unexplained: unexplained.map(String),

@@ -42,6 +42,8 @@ export class Writer {
   readonly #written = new Map<string, Written>();
   acknowledged = 0;
   longestGapMs = 0;
+  /** For how long it did not run itself: on a busy machine a part of the gap, as it is for members. */
+  longestStallMs = 0;
   readonly #transport = new GrpcTransport({ clock: systemClock });
   readonly #client: EtcdClient;
   readonly #options: WriterOptions;
@@ -78,7 +80,9 @@ export class Writer {
     this.#lastAt = begun;
     for (let count = 0; !this.#stopped; count++) {
       if (this.#atOnce < MOST_AT_ONCE) void this.#put(`${this.#prefix}${count % 100}`, `${count}`);
-      await sleep(Math.max(0, begun + (count + 1) * everyMs - performance.now()));
+      const due = Math.max(performance.now(), begun + (count + 1) * everyMs);
+      await sleep(Math.max(0, due - performance.now()));
+      this.longestStallMs = Math.max(this.longestStallMs, performance.now() - due);
     }
   }
 
