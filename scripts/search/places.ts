@@ -9,7 +9,11 @@ const KEPT: readonly (readonly [place: RegExp, why: string])[] = [
   [/\/secrets\//, "what a person gives to a cluster on one machine"],
   [/\/pods\/[^/]+\/(?:volumes|memory)\//, "what a kubelet mounts into Pods, and their own volumes"],
   [/\/(?:certs|tls|issued)\//, "certificates that a test gives to a program, or is given"],
-  [/\.(?:key|pem|p12)$/, "a file for a key, by its name"],
+  [/[/.](?:key|pem|p12)$/, "a file for a key, by its name"],
+  [
+    /\/quorate-(?:credentials|identity)-[^/]+\/[\w-]+\.json$/,
+    "key files of service accounts, for clients of stores",
+  ],
   [/(?:^|\/|\.)kubeconfig$|\/kubeconfig[^/]*$/, "what a client of the API server logs in with"],
   [/\/planted-leaks\//, "what the tests of this search hide"],
   [/\/tokens\.csv$|\.token$/, "tokens of clients of a testbed's API server"],

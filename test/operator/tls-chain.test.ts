@@ -66,9 +66,8 @@ async function chain(t: TestContext, planes: Planes): Promise<void> {
       `${who}: longest gap ${Math.round(gapMs)} ms of ${acknowledged} writes; ${lost} lost with a leader, ${dropped} dropped; it did not run itself for up to ${Math.round(stallMs)} ms`,
     );
   assert.ok(leastUp >= 2, `only ${leastUp} members answered`);
-  for (const { who, gapMs, unexplained, missing, dropped } of clients) {
+  for (const { who, unexplained, missing, dropped } of clients) {
     assert.deepEqual([unexplained, missing], [[], []], who);
-    assert.ok(gapMs <= MOST_MS, `${who}: no write for ${gapMs} ms`);
     // At most one for each change of a peer's URL, of which there are three each way.
     assert.ok(dropped <= (planes === "client" ? 0 : 6), `${who}: ${dropped} writes dropped`);
   }
@@ -77,6 +76,8 @@ async function chain(t: TestContext, planes: Planes): Promise<void> {
     Math.floor(lives.effects.length / EFFECTS),
     "each operator dies of its effects",
   );
+  // Last, since a busy machine takes longer, and what else was shown is shown all the same.
+  for (const { who, gapMs } of clients) assert.ok(gapMs <= MOST_MS, `${who}: no write for ${gapMs} ms`);
 }
 
 /** What a change has to do to every member; where operators live for one effect, each of these was the last of one. */

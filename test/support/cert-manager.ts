@@ -6,6 +6,7 @@ import process from "node:process";
 import { parse } from "yaml";
 import type { KeyPair } from "../../src/seams/pki.ts";
 import { systemProcesses, type RunningProcess } from "../../src/seams/processes.ts";
+import { isCode } from "../../testbed/client.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { TestTestbed } from "../../testbed/for-tests.ts";
 import { ensureUpstream, filesOf } from "../../testbed/nodes/programs.ts";
@@ -14,6 +15,9 @@ import { putSecret } from "./bed-secrets.ts";
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const CERT_MANAGER = "/apis/cert-manager.io/v1/namespaces/default";
+
+/** Where CAs of ClusterIssuers are (testbed/certmanager). */
+const OF_CLUSTER = "cert-manager";
 
 /** What an issuer with a CA needs; those of ACME are of no use here. */
 const KINDS = /^crd-(certificates|certificaterequests|issuers|clusterissuers)\.yaml$/;
@@ -30,7 +34,12 @@ export async function createClusterIssuer(bed: TestTestbed, name: string, ca: Ke
   };
   const metadata = { name: `${name}-ca` };
   const secret = { apiVersion: "v1", kind: "Secret", type: "kubernetes.io/tls", metadata, data };
-  await bed.client.create("/api/v1/namespaces/kube-system/secrets", secret as object);
+  await bed.client
+    .create("/api/v1/namespaces", { metadata: { name: OF_CLUSTER } })
+    .catch((error: unknown) => {
+      if (!isCode(error, 409)) throw error;
+    });
+  await bed.client.create(`/api/v1/namespaces/${OF_CLUSTER}/secrets`, secret as object);
   const spec = { ca: { secretName: `${name}-ca` } };
   const object = { apiVersion: "cert-manager.io/v1", kind: "ClusterIssuer", metadata: { name }, spec };
   await bed.client.create("/apis/cert-manager.io/v1/clusterissuers", object);
