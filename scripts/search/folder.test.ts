@@ -29,6 +29,8 @@ test("keys are found in logs and in archives, with file and line, and not in the
   const { found, files } = searched(t, {
     "demo/pki/ca-client.key": key,
     "demo/logs/etcd-1.log": `{"msg":"fine"}\n${JSON.stringify({ key })}\n`,
+    "demo/tls/etcd.log": `{"key":${JSON.stringify(key)}}`,
+    "kubeconfig-of-alice.txt": key,
     "report.tar.gz": gzipSync(`a file\n${key}`),
     "bed/kubelet/pods/uid/volumes/tls/..data/peer.pem": key,
     "etcd-1/member/wal/0.wal": key,
@@ -37,10 +39,13 @@ test("keys are found in logs and in archives, with file and line, and not in the
   });
   assert.deepEqual(found, [
     "demo/logs/etcd-1.log:2: a private key",
+    "demo/tls/etcd.log:1: a private key",
+    "kubeconfig-of-alice.txt:1: a private key",
+    "kubeconfig-of-alice.txt:2: a private key",
     "report.tar.gz:2: a private key",
     "report.tar.gz:3: a private key",
   ]);
-  assert.equal(files, 3);
+  assert.equal(files, 5);
 });
 
 test("a password that the product made is known by the file that it belongs in", (t) => {

@@ -14,8 +14,7 @@ const KEPT: readonly (readonly [place: RegExp, why: string])[] = [
     /\/quorate-(?:credentials|identity)-[^/]+\/[\w-]+\.json$/,
     "key files of service accounts, for clients of stores",
   ],
-  [/(?:^|\/|\.)kubeconfig$|\/kubeconfig[^/]*$/, "what a client of the API server logs in with"],
-  [/\/planted-leaks\//, "what the tests of this search hide"],
+  [/(?:^|\/|\.)kubeconfig$|\/kubeconfig[^/.]*$/, "what a client of the API server logs in with"],
   [/\/tokens\.csv$|\.token$/, "tokens of clients of a testbed's API server"],
 ];
 
@@ -33,13 +32,19 @@ const UNREAD: readonly RegExp[] = [
   /\/rootfs\//,
 ];
 
+/** What the tests of this search hide. */
+const PLANTED = /\/planted-leaks\//;
+/** What a program tells, wherever it is written. */
+const LOG = /\.(?:log|out|txt)$/;
+
 export type Place = "kept" | "unread" | "store" | "told";
 
 /** The log of the etcd behind the API server of a testbed. */
 const STORE = /\/testbed\/[^/]+\/etcd\/member\/wal\/(?:[0-9a-f-]+\.wal)?$/;
 
 export function placeOf(named: string): Place {
-  if (KEPT.some(([place]) => place.test(named))) return "kept";
+  if (PLANTED.test(named)) return "kept";
+  if (!LOG.test(named) && KEPT.some(([place]) => place.test(named))) return "kept";
   if (STORE.test(named)) return "store";
   return UNREAD.some((one) => one.test(named)) ? "unread" : "told";
 }
