@@ -78,17 +78,31 @@ export async function give(sim: OperatorSimulation, number: number): Promise<voi
  * second, or takes the name that the operator has had since before auth was enabled.
  */
 export async function heedTLS(sim: OperatorSimulation): Promise<boolean> {
-  const { reason } = findCondition(sim.cluster?.status?.conditions, "TLSReady") ?? {};
+  const { reason, message = "" } = findCondition(sim.cluster?.status?.conditions, "TLSReady") ?? {};
   const { pki, cas, given } = ISSUERS.get(sim) ?? {};
   const last = given?.at(-1);
   if (!pki || !cas || last === undefined) return false;
   const before = given?.findLast((number) => number !== last);
   if (reason === "CAChanged" && before !== undefined) await give(sim, before);
-  else if (reason === "CertificateInvalid" && cas[last])
+  else if (
+    reason === "CertificateInvalid" &&
+    cas[last] &&
+    OF_ANOTHER_NAME.test(message) &&
+    usersAreKnown(sim)
+  )
     put(sim, "op", await issued(pki, "op", cas[last], CLIENTS.operator), { [LABELS.cluster]: NAME });
   else return false;
   sim.tell(`the user heeds ${reason}`);
   return true;
+}
+
+/** Of the operator's own certificate: no other one is held to a name. */
+const OF_ANOTHER_NAME = /\.client\.secrets\.operator: .*common name/;
+
+function usersAreKnown({ cluster, env }: OperatorSimulation): boolean {
+  return (
+    cluster?.spec.auth?.enabled === true || env.world.network.all().some(({ dir }) => dir.state.auth.enabled)
+  );
 }
 
 /** cert-manager and its issuers, from now on; another CA of one is put into the map. */
