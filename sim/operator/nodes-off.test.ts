@@ -66,7 +66,9 @@ async function away(
   const survivor = sim.env.pods.server("demo-1") ?? assert.fail("demo-1 does not run");
   assert.ok(!nodes.includes(sim.env.pods.nodeOf(survivor) ?? ""), "a seed that places demo-1 apart");
   sim.harm();
-  for (const node of nodes) how === "off" ? sim.env.nodes.crash(node) : sim.env.cutNode(node);
+  for (const node of nodes)
+    if (how === "off") sim.env.nodes.crash(node);
+    else sim.env.cutNode(node);
   await sim.pass(MINUTE);
   markNotReady(sim, nodes);
   await sim.pass(2 * MINUTE);
@@ -165,7 +167,7 @@ test("the person was wrong, and a node comes back in the midst of it: it ends, a
       await until(
         sim,
         "the rescue begins",
-        () => helpers(sim).some(({ metadata }) => /-rescue$/.test(metadata.name)),
+        () => helpers(sim).some(({ metadata }) => metadata.name.endsWith("-rescue")),
         100,
       );
     comeBack(world);
