@@ -276,7 +276,7 @@ test("the operator may be killed after any effect of such a recovery (a few of t
   await ended(first.sim);
   const effects = first.sim.effects.count - from;
   assert.ok(effects > 15, `${effects}`);
-  for (let nth = 3; nth <= effects; nth += 20) {
+  for (let nth = 3; nth <= effects; nth += 40) {
     const world = await away("off", 20, new Map([[from + nth, "crash-after"]]));
     approve(world);
     await ended(world.sim);

@@ -96,14 +96,6 @@ export const plantedDataBugs: readonly PlantedBug[] = [
     situation: "recover",
   },
   {
-    name: "the nodes that have to be off are no part of what is approved",
-    breaks: "H16",
-    file: "src/core/assess/recovery-plan.ts",
-    find: "...(nodesOff.length > 0 && { nodesOff }),",
-    replace: "",
-    situation: "nodes-off",
-  },
-  {
     name: "a recovery takes nodes for off that the approval does not name",
     breaks: "H16",
     file: "src/core/operations/vouched-nodes.ts",
@@ -117,22 +109,6 @@ export const plantedDataBugs: readonly PlantedBug[] = [
     file: "src/core/assess/nodes-off.ts",
     find: 'node?.kubelet === "silent" && nodesOff.includes(node.name);',
     replace: 'node?.kubelet === "silent" && nodesOff.length > 0;',
-    situation: "nodes-off",
-  },
-  {
-    name: "a node that reports again stays off, because it was said to be",
-    breaks: "H16",
-    file: "src/core/assess/nodes-off.ts",
-    find: '(node.kubelet === "reports" || node.since > createdAt)',
-    replace: '(node.kubelet === "silent" && node.since > createdAt)',
-    situation: "nodes-off",
-  },
-  {
-    name: "where Nodes may not be read, every node counts as silent",
-    breaks: "H16",
-    file: "src/operator/observe/node-facts.ts",
-    find: 'ready?.status === "Unknown" || (ready?.status === "False" && !ready.reason)',
-    replace: "ready !== undefined",
     situation: "nodes-off",
   },
 ];
