@@ -13,6 +13,7 @@ import {
   type Running,
 } from "../support/operator.ts";
 import { ownImage } from "../support/own-image.ts";
+import { EVERY_CASE } from "../support/sample.ts";
 
 const KEYS = 20;
 
@@ -128,28 +129,36 @@ test("volumes that outlived their claims, as with a deleted namespace, are bound
   }
 });
 
-test("the directory of a node, which nothing of Kubernetes knows of, is read there and taken over", async () => {
+const HOSTED = EVERY_CASE ? 3 : 1;
+
+test("directories of nodes, which nothing of Kubernetes knows of, are read there and taken over", async () => {
   const hosted = new ClusterOnBed(bed, "hosted", running);
+  /** Node and path of each, as `adopt.directories` names them. */
+  const directories = async () =>
+    (await hosted.pods())
+      .map(({ spec }) => {
+        const { hostPath } = spec?.volumes?.find(({ name }) => name === "data") ?? {};
+        const [, path = ""] = /^\/var\/lib\/quorate\/[^/]+\/(.+)$/.exec(hostPath?.path ?? "") ?? [];
+        return { node: spec?.nodeName ?? "", path };
+      })
+      .toSorted((left, right) => left.path.localeCompare(right.path));
   try {
     const storage = { medium: "HostPath", size: "1Gi", hostPath: "/var/lib/quorate" } as const;
-    await hosted.create({ replicas: 1, storage });
-    const { clusterID = "" } = await hosted.converged(1);
+    await hosted.create({ replicas: HOSTED, storage });
+    const { clusterID = "" } = await hosted.converged(HOSTED);
     const { kv } = await hosted.etcd();
     for (let i = 0; i < KEYS; i++) await kv.put(`key/${i}`, `value ${i}`, { timeoutMs: 5_000 });
-    const [pod] = await hosted.pods();
-    const { hostPath } = pod?.spec?.volumes?.find(({ name }) => name === "data") ?? {};
-    const [, path = ""] = /^\/var\/lib\/quorate\/[^/]+\/(.+)$/.exec(hostPath?.path ?? "") ?? [];
-    const directories = [{ node: pod?.spec?.nodeName ?? "", path }];
+    const before = await directories();
     await deleted(hosted);
-    await eventually("its Pod is gone", async () => (await hosted.pods()).length === 0, {
+    await eventually("its Pods are gone", async () => (await hosted.pods()).length === 0, {
       withinMs: PATIENCE_MS,
     });
-    await hosted.create({ replicas: 1, storage: { ...storage, adopt: { clusterID, directories } } });
-    assert.equal((await hosted.converged(1)).clusterID, clusterID);
+    const adopt = { clusterID, directories: before };
+    await hosted.create({ replicas: HOSTED, storage: { ...storage, adopt } });
+    assert.equal((await hosted.converged(HOSTED)).clusterID, clusterID);
     const again = await (await hosted.etcd()).kv.range("key/", { prefix: true, timeoutMs: 5_000 });
     assert.equal(again.count, KEYS);
-    const [now] = await hosted.pods();
-    assert.equal(now?.spec?.volumes?.find(({ name }) => name === "data")?.hostPath?.path, hostPath?.path);
+    assert.deepEqual(await directories(), before);
   } finally {
     await hosted.close();
   }

@@ -295,6 +295,37 @@ test("a file on a volume is restored into memory", async () => {
   await cluster.close();
 });
 
+const HOSTED = { medium: "HostPath", size: "1Gi", hostPath: "/var/lib/quorate" } as const;
+
+for (const storage of EVERY_CASE ? [{ medium: "Ephemeral", size: "1Gi" } as const, HOSTED] : [])
+  test(`${storage.medium}: a snapshot in a store is restored there`, async () => {
+    const cluster = new ClusterOnBed(bed, `on-${storage.medium.toLowerCase()}`, running);
+    await cluster.create({ replicas: MEMBERS, storage, ...from("prod/demo.db") });
+    await cluster.converged(MEMBERS);
+    await cluster.assertSound(MEMBERS);
+    const { kv } = await cluster.etcd();
+    assert.equal((await kv.range("key/", { prefix: true })).count, KEYS);
+    await cluster.close();
+  });
+
+if (EVERY_CASE)
+  test("in place, in directories of nodes: the approved plan replaces all data", async () => {
+    const cluster = new ClusterOnBed(bed, "hosted", running);
+    await cluster.create({ replicas: MEMBERS, storage: HOSTED });
+    await cluster.converged(MEMBERS);
+    const { kv } = await cluster.etcd();
+    await kv.put("since", "lost by the restore");
+    const asked = `restore s3://backups/prod/demo.db hosted --endpoint ${server.endpoint} --credentials-secret store`;
+    const { err } = await kubectl.run(asked.split(" "));
+    const plan = /^Plan ([0-9a-f]{16}): /.exec(err)?.[1] ?? assert.fail(err);
+    await kubectl.done(`${asked} --plan ${plan} --yes`, /^Restored s3:\/\/backups\/prod\/demo\.db/);
+    await cluster.converged(MEMBERS);
+    await cluster.assertSound(MEMBERS);
+    const all = await (await cluster.etcd()).kv.range("\0", { rangeEnd: "\0", timeoutMs: 5_000 });
+    assert.equal(all.count, KEYS, "what the snapshot had, and nothing else");
+    await cluster.close();
+  });
+
 test("the restore in place was asked for through kubectl", async () => {
   await kubectl.assertProven(import.meta.filename);
 });
