@@ -42,8 +42,7 @@ export class Peers {
       silent.map(async (one) => {
         const [seenByPeers, alive] = await Promise.all([
           mayBeSeen(one, list) ? this.#seen(one.member, members, list) : undefined,
-          // With a quorum in sight nobody needs to know.
-          list?.linearizable || !one.member.record.joined ? undefined : this.#alive(one.member),
+          isAliveAsked(one.member, list) ? this.#alive(one.member) : undefined,
         ]);
         const evidence: PeerEvidence = {
           ...(seenByPeers !== undefined && { seenByPeers }),
@@ -70,9 +69,7 @@ export class Peers {
     const now = this.#clock.monotonic();
     const known = this.#heard.get(record.name);
     if (known && now - known.at < PEERS_EVERY_MS) return known.seen;
-    const others = members.filter(
-      (other) => other.record.name !== record.name && other.workload.state === "running",
-    );
+    const others = members.filter((other) => other.record.name !== record.name && mayRun(other));
     const answers = await Promise.all(others.map((other) => this.#activePeers(other)));
     const heard = answers.filter((answer) => answer !== undefined);
     const seen = heard.length === 0 ? undefined : heard.some((active) => active.has(id));
@@ -86,9 +83,29 @@ export class Peers {
   }
 }
 
+/**
+ * As far as anybody can tell. What a silent kubelet last reported, and that its Pod was deleted since, says nothing: before
+ * a person says that its node is off, everyone who can know is asked (H16).
+ */
+export function mayRun(member: PlatformMember): boolean {
+  return member.workload.state === "running" || isOnSilentNode(member);
+}
+
+function isOnSilentNode({ workload, node }: PlatformMember): boolean {
+  return workload.state !== "absent" && node?.kubelet === "silent";
+}
+
+/** With a quorum in sight nobody needs to know. */
+function isAliveAsked(member: PlatformMember, list: EtcdFacts["list"]): boolean {
+  if (list?.linearizable) return false;
+  return member.record.joined || isOnSilentNode(member);
+}
+
 /** Peers are asked about one that is said to be ready, or that answered before; not about one that starts or is ill. */
 function mayBeSeen({ member, answeredBefore }: Silent, list: EtcdFacts["list"]): boolean {
   const { record, workload } = member;
+  // It is not ready for want of reports, whatever runs there.
+  if (isOnSilentNode(member)) return true;
   if (workload.state !== "running") return false;
   const entry = list?.members.find((one) => isAt(one, record.address));
   if (entry?.isLearner) return record.joined;

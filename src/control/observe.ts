@@ -22,7 +22,7 @@ import { AgreedVersion } from "./agreed-version.ts";
 import { AuthReader } from "./auth.ts";
 import { ClientsChoose } from "./clients-choose.ts";
 import { askCluster, askMember, type Answered } from "./ask.ts";
-import { Peers, type PeerEvidence } from "./ask-peers.ts";
+import { mayRun, Peers, type PeerEvidence } from "./ask-peers.ts";
 import { Memory } from "./memory.ts";
 import { Endings } from "./endings.ts";
 import { GoneSince } from "./gone-since.ts";
@@ -277,15 +277,13 @@ export class Observer {
     return { cluster, answers, testimonies: await this.#askOthers(members, answers, cluster.list) };
   }
 
-  /** About those that run and do not answer us. */
+  /** About those that run, or may, and do not answer us. */
   async #askOthers(
     members: readonly PlatformMember[],
     answers: readonly MemberAnswer[],
     list: EtcdFacts["list"],
   ): Promise<ReadonlyMap<string, PeerEvidence>> {
-    const silent = members.filter(
-      ({ workload }, index) => workload.state === "running" && !answers[index]?.reachable,
-    );
+    const silent = members.filter((member, index) => mayRun(member) && !answers[index]?.reachable);
     const withPast = silent.map((member) => ({ member, answeredBefore: this.#hasAnswered(member) }));
     return await this.#peers.ask(withPast, members, list);
   }
