@@ -12,11 +12,18 @@ type OnNode = Pick<MemberFacts, "workload" | "node">;
 
 /** As a hash and the status have it. */
 export function nodesToBeOff(view: View): string[] {
-  const silent = view.members.flatMap(({ workload, node }) => {
-    if (workload.state === "absent" || node?.kubelet !== "silent") return [];
-    return byOurClock(view, node.since) + SILENT_MS <= view.now ? [node.name] : [];
-  });
-  return [...new Set(silent)].filter((name) => !isHeardFrom(view, name)).toSorted();
+  const silent = view.members.flatMap(({ workload, node }) =>
+    workload.state !== "absent" && node?.kubelet === "silent" ? [node.name] : [],
+  );
+  return [...new Set(silent)].filter((name) => isSilentForLong(view, name)).toSorted();
+}
+
+/** By all that is there: where Nodes may not be read each Pod tells for itself, and one report is enough. */
+function isSilentForLong(view: View, name: string): boolean {
+  const silentFor = (since: number) => view.now - byOurClock(view, since);
+  const isSilent = ({ node }: MemberFacts) =>
+    node?.name !== name || (node.kubelet === "silent" && silentFor(node.since) >= SILENT_MS);
+  return view.members.every(isSilent) && !isHeardFrom(view, name);
 }
 
 /** What the person said of its node is the only word on whether it runs. */

@@ -117,6 +117,13 @@ test("a member that answers, is alive or is seen by its peers: its node is not o
   assert.equal(planOf(together), undefined, "also where it is another member of the same node");
 });
 
+test("two members of one node that tell different things of it: what reports counts, and no plan names that node", () => {
+  // Where Nodes may not be read, each Pod tells for itself.
+  const differ = (node: NonNullable<MemberFacts["node"]>) => change(world, "demo-3", { node });
+  assert.equal(planOf(differ({ name: "node-b", kubelet: "reports" })), undefined);
+  assert.equal(planOf(differ(silentFor("node-b", 1))), undefined, "it was heard a minute ago");
+});
+
 test("an approval that does not name the nodes, or names others, is rejected with the names", () => {
   assert.deepEqual(ending(approving(undefined)), ["Rejected", "NodesDiffer"]);
   assert.deepEqual(ending(approving(["node-b"])), ["Rejected", "NodesDiffer"]);
