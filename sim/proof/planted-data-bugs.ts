@@ -111,4 +111,11 @@ export const plantedDataBugs: readonly PlantedBug[] = [
     replace: 'node?.kubelet === "silent" && nodesOff.length > 0;',
     situation: "nodes-off",
   },
+  {
+    name: "a member that only its peers and its own /livez tell of leaves its node off",
+    breaks: "H16",
+    file: "src/core/assess/nodes-off.ts",
+    find: "(answer.reachable || alive === true || seenByPeers === true)",
+    replace: "(answer.reachable && (alive === true || seenByPeers === true))",
+  },
 ];

@@ -7,6 +7,7 @@ import { statusOf as clusterStatus } from "../status/status.ts";
 import { change, edit, exited, healthy, NOW } from "../testing/cluster.ts";
 import { asking, operationOf } from "../testing/operations.ts";
 import { after, ending, holding, next, planOf, until } from "../testing/quorum-loss.ts";
+import { assertAllEnded } from "../testing/recovery-invariants.ts";
 import { assertInvariants } from "../testing/naive-invariants.ts";
 
 const MINUTE = 60_000;
@@ -122,6 +123,10 @@ test("two members of one node that tell different things of it: what reports cou
   const differ = (node: NonNullable<MemberFacts["node"]>) => change(world, "demo-3", { node });
   assert.equal(planOf(differ({ name: "node-b", kubelet: "reports" })), undefined);
   assert.equal(planOf(differ(silentFor("node-b", 1))), undefined, "it was heard a minute ago");
+  const lost = change(exited(world, "demo-3", "data-missing"), "demo-3", { directory: { state: "empty" } });
+  assert.deepEqual(planOf(lost)?.nodesOff, both);
+  const told = change(lost, "demo-3", { node: { name: "node-b", kubelet: "reports" } });
+  assert.equal(planOf(told), undefined, "with what demo-2 has there may be a quorum of data");
 });
 
 test("an approval that does not name the nodes, or names others, is rejected with the names", () => {
@@ -147,6 +152,26 @@ test("with both named, what hangs there counts as ended, and the record says who
   const mark = until(stopped, ({ kind }) => kind === "MarkCluster");
   const begun = decide(mark).act?.action;
   assert.ok(begun?.kind === "MarkCluster" && begun.change.recovered?.plan === plan);
+});
+
+test("the oracle takes no node for off from which anything is heard, be it by another member there", () => {
+  const stopped = hanging(approving(both));
+  const rescued = until(stopped, ({ kind }) => kind === "MarkCluster");
+  assertAllEnded(rescued);
+  const shared = change(rescued, "demo-3", { node: silentFor("node-b", 6) });
+  const heard: readonly Partial<MemberFacts>[] = [
+    { alive: true },
+    { seenByPeers: true },
+    { node: { name: "node-b", kubelet: "reports" } },
+    { node: { ...silentFor("node-b", 0), since: NOW + MINUTE } },
+  ];
+  for (const name of ["demo-2", "demo-3"])
+    for (const facts of heard)
+      assert.throws(
+        () => assertAllEnded(change(shared, name, facts)),
+        /I10/,
+        `${name} ${JSON.stringify(facts)}`,
+      );
 });
 
 test("the time to stop is given there, too: until it is over the end is awaited", () => {

@@ -39,17 +39,22 @@ export function assertAllEnded(o: Observation): void {
 }
 
 /** Its end was awaited, a person said that its node is off, and nothing was heard from there since. */
-function isVouchedOff({ operations }: Observation, { workload, node, answer }: MemberFacts): boolean {
+function isVouchedOff({ operations, members }: Observation, { workload, node }: MemberFacts): boolean {
   if (workload.state !== "stopping" || !workload.overdue || node?.kubelet !== "silent") return false;
-  if (answer.reachable) return false;
-  const { name, since } = node;
+  const there = members.filter((other) => other.node?.name === node.name);
   return operations.some(
     ({ task, status, createdAt }) =>
       (task.kind === "recoverQuorum" || task.kind === "restore") &&
       status.phase === "Running" &&
-      since <= createdAt &&
-      task.nodesOff?.includes(name) === true,
+      task.nodesOff?.includes(node.name) === true &&
+      there.every((other) => isSilentSince(createdAt, other)),
   );
+}
+
+/** As far as anything tells: its kubelet, the member itself, its process, and its peers. */
+function isSilentSince(at: number, { node, answer, alive, seenByPeers }: MemberFacts): boolean {
+  const isHeard = answer.reachable || alive === true || seenByPeers === true;
+  return node?.kubelet === "silent" && node.since <= at && !isHeard;
 }
 
 /** What must be so when a recovery is approved without a person. */
