@@ -88,7 +88,7 @@ export const OPERATION_REASONS = {
   NodeReports: {
     phases: ["Rejected", "Failed"],
     meaning:
-      "A node that `nodesOff` names answered after the approval: its kubelet reported, or a member there answered. No data was changed, and members that were stopped are started again.",
+      "A node that `nodesOff` names is not off: its kubelet reports, or has reported since the approval, or a member there answers. No data was changed, and members that were stopped are started again.",
     remedy:
       "Nothing, if enough members return for a quorum. Otherwise look at `status.recovery` of the cluster again: a node that is silent again is in its `nodesOff` after 5 minutes.",
   },

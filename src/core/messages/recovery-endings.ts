@@ -72,7 +72,7 @@ export const RECOVERY_ENDINGS = {
   }),
   NodesReport: row("NodeReports", {
     say: ({ nodes }: OfNodes) =>
-      `${list(nodes)} ${plural(nodes, "was", "were")} said to be off in the approval, and its kubelet or a member there answered since, so no data was changed: a member may run there, and quorum may return`,
+      `${list(nodes)} ${plural(nodes, "was", "were")} said to be off in the approval, but ${plural(nodes, "its kubelet or a member there reports, or has reported since", "their kubelets or members there report, or have reported since")}, so no data was changed: a member may run there, and quorum may return`,
     example: { nodes: ["node-b"] },
   }),
   NoDataLeft: row("PlanChanged", {
