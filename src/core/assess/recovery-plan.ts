@@ -68,7 +68,7 @@ export function recoveryPlan(view: View, begun?: Settled): RecoveryPlan | undefi
     (member) => !voters.includes(member) && isBeside(view, member) && !isLost(member),
   );
   const left = [...voters.filter((member) => !lost.includes(member)), ...going];
-  const away = left.filter((member) => isOnNodeOff(member, nodesOff) || isOutOfReach(member));
+  const away = left.filter((member) => isOnNodeOff(member, nodesOff) || isAway(member));
   const hasChance = voters.filter((member) => !lost.includes(member) && !away.includes(member)).length;
   if (hasChance >= quorum(voters.length)) return undefined;
   if (left.some((member) => !away.includes(member) && isUnread(member))) return undefined;
@@ -135,7 +135,7 @@ function isSeenToTheEnd({ observation }: View, goneAt: number | undefined): bool
 const SEEN_WITHIN_MS = 15_000;
 
 /** Nothing runs on it, and for good as far as anybody knows: its node was deleted, or no node can use its volume. */
-function isOutOfReach({ directory, volume, workload }: MemberView): boolean {
+export function isAway({ directory, volume, workload }: MemberView): boolean {
   if (workload.state === "running" || workload.state === "stopping") return false;
   return directory?.state === "unreachable" || volume.state === "unreachable";
 }

@@ -41,6 +41,21 @@ test("two nodes do not answer: which, and how to say that they are off", () => {
   assert.ok(last.next?.includes(`kubectl taint nodes node-b node-c ${taint}`), last.next);
 });
 
+test("too few can return whatever a silent node does: quorum is lost, and that node is named beside", () => {
+  const away = (o: Observation, name: string) =>
+    change(exited(o, name), name, {
+      workload: { state: "absent" },
+      volume: { state: "unreachable", uid: `volume-of-${name}`, reason: "its node was deleted" },
+      directory: { state: "unreachable", why: "its node was deleted" },
+    });
+  const five = ["demo-3", "demo-4", "demo-5"].reduce(away, healthy({ replicas: 5 }));
+  const down = silent(onNode(exited(five, "demo-1"), "demo-2", "node-b"));
+  const last = decide(down).holds.at(-1);
+  assert.equal(last?.reason, "QuorumLost");
+  assert.match(last?.message ?? "", /demo-3, demo-4, demo-5/);
+  assert.match(`${last?.message} ${last?.next}`, /node-b/);
+});
+
 test("data on the nodes themselves moves to no other node, and no taint is advised", () => {
   const local = healthy({ storage: { medium: "HostPath", size: "1Gi", hostPath: "/data" } });
   const world = silent(onNode(onNode(exited(local, "demo-1"), "demo-2", "node-b"), "demo-3", "node-c"));

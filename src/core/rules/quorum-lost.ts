@@ -7,9 +7,10 @@ import type { Loss, Recovery } from "../messages/approvals.ts";
 import type { SilentNodes, Unread } from "../messages/reading.ts";
 import { automaticChoice, isAutomatic } from "../assess/automatic-recovery.ts";
 import { isWithoutData } from "../assess/lost-data.ts";
+import { isOnNodeOff, nodesToBeOff } from "../assess/nodes-off.ts";
 import { approvalOf, hiddenQuorum, unreachable } from "../assess/out-of-reach.ts";
 import { preferredInstead } from "../assess/recovery-alternative.ts";
-import { recoveryPlan, type RecoveryPlan } from "../assess/recovery-plan.ts";
+import { isAway, recoveryPlan, type RecoveryPlan } from "../assess/recovery-plan.ts";
 import { hold } from "../steps/outcome.ts";
 import { HOLDS } from "../steps/hold-classes.ts";
 import type { Rule } from "../rule.ts";
@@ -36,8 +37,15 @@ export const quorumLost: Rule = (view) => {
     return [hold(HOLDS.everything, "AllDataGone", { size, gone: namesOf(gone), loss: lossOf(view, gone) })];
   }
   const healthy = voters.filter((member) => member.healthy);
-  const coming = voters.filter((member) => !member.healthy && !gone.includes(member));
   const plan = recoveryPlan(view);
+  // What a silent node has may return; what no node can use does not return by itself.
+  const nodesOff = nodesToBeOff(view);
+  const away = voters.filter(
+    (member) => !gone.includes(member) && isAway(member) && !isOnNodeOff(member, nodesOff),
+  );
+  const coming = voters.filter(
+    (member) => !member.healthy && !gone.includes(member) && !away.includes(member),
+  );
   const unread = unreadOf(voters.filter((member) => !gone.includes(member)));
   const silent = silentNodes(coming);
   const recovery = plan && recoveryOf(view, plan);
@@ -46,8 +54,6 @@ export const quorumLost: Rule = (view) => {
   // With nodes silent that a plan is only good without, nothing is lost as far as anybody knows.
   const isLost = plan !== undefined && plan.nodesOff.length === 0;
   if (isLost || healthy.length + coming.length < needed) {
-    const away =
-      plan?.members.flatMap(({ member, unreachable: is, onNode }) => (is && !onNode ? [member] : [])) ?? [];
     const left = size - gone.length - away.length;
     const lost = {
       gone: namesOf(gone),
