@@ -15,6 +15,11 @@ export function unlikeNodes(
 ): Ending | undefined {
   const missing = toBeOff.filter((name) => !named.includes(name));
   if (missing.length > 0) return ending("NodesNotNamed", { nodes: missing });
+  return notAsked({ nodesOff: named }, toBeOff);
+}
+
+/** Named too early, by mistake, or of a node that was heard meanwhile. */
+export function notAsked({ nodesOff: named = [] }: Vouching, toBeOff: readonly string[]): Ending | undefined {
   const extra = named.filter((name) => !toBeOff.includes(name));
   return extra.length > 0 ? ending("NodesNotAsked", { nodes: extra }) : undefined;
 }

@@ -137,6 +137,12 @@ test("an approval that does not name the nodes, or names others, is rejected wit
   assert.match(message(approving([...both, "node-d"])), /names node-d, which/);
 });
 
+test("an approval that comes too early says of its nodes that they need not be off, not that quorum is there", () => {
+  assert.deepEqual(ending(approving(both, silent(4))), ["Rejected", "NodesDiffer"]);
+  assert.match(message(approving(both, silent(4))), /names node-b, node-c, .*not been silent for 5 minutes/);
+  assert.deepEqual(ending(approving([], silent(4))), ["Rejected", "QuorumNotLost"]);
+});
+
 test("with both named, what hangs there counts as ended, and the record says who said so", () => {
   const stopped = hanging(approving(both));
   const started = decide(approving(both)).act?.action;

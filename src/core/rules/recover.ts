@@ -6,7 +6,7 @@
  */
 import type { Outcome } from "../action.ts";
 import { isAutomatic } from "../assess/automatic-recovery.ts";
-import { isEndedOff, isOnNodeOff } from "../assess/nodes-off.ts";
+import { isEndedOff, isOnNodeOff, nodesToBeOff } from "../assess/nodes-off.ts";
 import { recoveryPlan, settledFor, type RecoveryPlan } from "../assess/recovery-plan.ts";
 import { wrongVersion } from "../assess/recovery-version.ts";
 import { hasLostItsData } from "../assess/lost-data.ts";
@@ -17,7 +17,7 @@ import type { OperationFacts, RescueFacts } from "../observation.ts";
 import { ended, started } from "../operations/endings.ts";
 import { isFinished } from "../operations/status.ts";
 import type { TaskOf } from "../operations/task.ts";
-import { contradicted, unlikeNodes } from "../operations/vouched-nodes.ts";
+import { contradicted, notAsked, unlikeNodes } from "../operations/vouched-nodes.ts";
 import { act, hold, update } from "../steps/outcome.ts";
 import type { Rule } from "../rule.ts";
 import { byOurClock, names, namesOf, type MemberView, type View } from "../view.ts";
@@ -107,7 +107,7 @@ function rescueOf({ observation }: View, { task }: Recovery): RescueFacts | unde
 
 /** Why the approved plan cannot be carried out; undefined where it is the present one. */
 function whyNot(view: View, recovery: Recovery, plan: RecoveryPlan | undefined): Ending | undefined {
-  const { task } = recovery;
+  const { task, status } = recovery;
   const { recoveryRefused } = view.observation.platform;
   if (recoveryRefused !== undefined) return ending("RecoveryRefused", { why: recoveryRefused });
   if (plan?.hash === task.approve) {
@@ -115,6 +115,9 @@ function whyNot(view: View, recovery: Recovery, plan: RecoveryPlan | undefined):
     return why === undefined ? unlikeNodes(task, plan.nodesOff) : ending("RecoveryVersionDiffers", { why });
   }
   if (plan) return ending("RecoveryPlanChanged", { approved: task.approve, present: plan.hash });
+  // With these nodes silent for longer there may be a plan.
+  const early = status.phase === "Running" ? undefined : notAsked(task, nodesToBeOff(view));
+  if (early) return early;
   return ending(view.staying.every(hasLostItsData) ? "NoDataLeft" : "QuorumOfData", {});
 }
 
