@@ -41,7 +41,10 @@ test("each other state of its workload has its words", () => {
   assert.equal(troubleWith({ state: "absent" }), "it is not running");
   assert.equal(troubleWith({ state: "waiting", reason: "ErrImagePull", since: 0 }), "ErrImagePull");
   assert.equal(troubleWith({ state: "stopping", since: 0 }), "it is being stopped");
-  assert.equal(troubleWith({ state: "stopping", since: 0, lostNode: "n1" }), "its node n1 is gone");
+  const lost = { state: "stopping", since: 0, lostNode: "n1" } as const;
+  assert.equal(troubleWith(lost), "its node n1 is gone");
+  const node = { name: "n1", kubelet: "silent", since: 0 } as const;
+  assert.equal(troubleWith(lost, { node }), "its node n1 does not report");
   const exited = { state: "exited", since: 0, startedFrom: "x", restarts: 1, cause: "killed" } as const;
   assert.equal(troubleWith({ ...exited, detail: "SIGKILL" }), "SIGKILL");
   assert.equal(troubleWith({ ...exited, detail: "" }), "killed");

@@ -1,5 +1,5 @@
 /** What ails a member, in a few words for a person: the nearest to a cause that was seen. */
-import { sayTrouble, type Trouble } from "../messages/trouble.ts";
+import { sayTrouble, type LostNode, type Trouble } from "../messages/trouble.ts";
 import type { WorkloadFacts } from "../observation.ts";
 import type { MemberView } from "../view.ts";
 
@@ -15,6 +15,12 @@ export function lastEndOf({ workload, unhealthySince }: MemberView): Running["la
   return isAgain ? workload.lastEnd : undefined;
 }
 
+/** The node that will not confirm the end of what is there. */
+export function lostNodeOf({ workload, node }: Pick<MemberView, "workload" | "node">): LostNode | undefined {
+  if (workload.state !== "stopping" || workload.lostNode === undefined) return undefined;
+  return { name: workload.lostNode, is: node === undefined ? "gone" : "silent" };
+}
+
 export function troubleOf(member: MemberView): Trouble {
   const { workload, answer } = member;
   switch (workload.state) {
@@ -24,8 +30,10 @@ export function troubleOf(member: MemberView): Trouble {
       return { kind: "waiting", why: workload.reason };
     case "absent":
       return workload.notMade ? { kind: "not-made", why: workload.notMade.message } : { kind: "not-running" };
-    case "stopping":
-      return workload.lostNode ? { kind: "node-lost", node: workload.lostNode } : { kind: "stopping" };
+    case "stopping": {
+      const node = lostNodeOf(member);
+      return node ? { kind: "node-lost", node } : { kind: "stopping" };
+    }
     case "running": {
       const ended = lastEndOf(member);
       return {

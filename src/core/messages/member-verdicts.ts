@@ -1,5 +1,6 @@
 /** What is the case with a member, each with its reason. A sentence has no subject: the name of the member goes before it. */
 import type { StatusReason } from "./condition-reasons.ts";
+import { sayLostNode, type LostNode } from "./trouble.ts";
 import { rowsFor, verdictsOf } from "./verdict.ts";
 
 interface Because {
@@ -30,9 +31,9 @@ export const MEMBER_VERDICTS = {
     example: { why: "the image cannot be pulled" },
   }),
   Stopping: row("Stopping", {
-    say: ({ node }: { node: string | undefined }) =>
-      `is stopping${node === undefined ? "" : `: its node ${node} is gone`}`,
-    example: { node: "node-2" },
+    say: ({ node }: { node: LostNode | undefined }) =>
+      `is stopping${node === undefined ? "" : `: ${sayLostNode(node)}`}`,
+    example: { node: { name: "node-2", is: "silent" } },
   }),
   Exited: row("Exited", {
     say: ({ why }: Because) => `exited: ${why}`,

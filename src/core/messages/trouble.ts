@@ -4,10 +4,20 @@ export type Trouble =
   | { readonly kind: "waiting"; readonly why: string }
   | { readonly kind: "not-made"; readonly why: string }
   | { readonly kind: "not-running" }
-  | { readonly kind: "node-lost"; readonly node: string }
+  | { readonly kind: "node-lost"; readonly node: LostNode }
   | { readonly kind: "stopping" }
   /** It runs and does not serve; `error` where it does not even answer, `lastEnd` where it restarts again and again. */
   | { readonly kind: "not-serving"; readonly error?: string; readonly lastEnd?: string };
+
+/** That nothing runs there any more is known only of a node that was deleted or declared out of service. */
+export interface LostNode {
+  readonly name: string;
+  readonly is: "gone" | "silent";
+}
+
+export function sayLostNode({ name, is }: LostNode): string {
+  return is === "gone" ? `its node ${name} is gone` : `its node ${name} does not report`;
+}
 
 export function sayTrouble(trouble: Trouble): string {
   switch (trouble.kind) {
@@ -19,7 +29,7 @@ export function sayTrouble(trouble: Trouble): string {
     case "not-running":
       return "it is not running";
     case "node-lost":
-      return `its node ${trouble.node} is gone`;
+      return sayLostNode(trouble.node);
     case "stopping":
       return "it is being stopped";
     case "not-serving": {

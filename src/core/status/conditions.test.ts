@@ -57,6 +57,11 @@ test("Degraded tells of each member why, and whether it is on its way back", () 
     reported({ state: "stopping", since: NOW, lostNode: "node-7" }),
     "MemberRestarting: demo-2 is stopping: its node node-7 is gone",
   );
+  const node = { name: "node-7", kubelet: "silent", since: NOW - 60_000 } as const;
+  assert.equal(
+    reported({ state: "stopping", since: NOW, lostNode: "node-7" }, change(three, "demo-2", { node })),
+    "MemberRestarting: demo-2 is stopping: its node node-7 does not report",
+  );
   assert.equal(
     reported({ state: "waiting", since: NOW, reason: "no node fits" }),
     "MemberDown: demo-2 cannot start: no node fits",

@@ -6,6 +6,7 @@ import type { MemberStatus } from "../../api/etcd-cluster-status.ts";
 import type { EtcdMemberStatus } from "../../api/etcd-member.ts";
 import type { MemberPhase } from "../../api/status-words.ts";
 import { whyUnreachable } from "../assess/out-of-reach.ts";
+import { lostNodeOf } from "../assess/trouble.ts";
 import { CAUSES } from "../messages/causes.ts";
 import { memberVerdict as said } from "../messages/member-verdicts.ts";
 import type { MemberView, View } from "../view.ts";
@@ -52,7 +53,7 @@ export function memberState(member: MemberView): MemberState {
     case "waiting":
       return state("Pending", isFalse(said("Waiting", { why: workload.reason })));
     case "stopping":
-      return state("Stopping", isFalse(said("Stopping", { node: workload.lostNode })));
+      return state("Stopping", isFalse(said("Stopping", { node: lostNodeOf(member) })));
     case "exited":
       return state("Failed", isFalse(said("Exited", { why: workload.detail || workload.cause })));
     case "running": {
