@@ -81,7 +81,7 @@ export const recoverySchema = z.strictObject({
     .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] })
     .optional()
     .describe(
-      "Nodes that do not report and where a member may still run. The plan is good only if they are off: who approves it names them in nodesOff.",
+      "Nodes that do not report and where a member may still run. The plan is valid only if they are off: to approve it, name them in nodesOff.",
     ),
   preferred: z
     .enum(["Survivor", "Snapshot", "PointInTime"])

@@ -83,7 +83,7 @@ const nodesOff = (more: string) =>
     .meta({ "x-kubernetes-list-type": "atomic" })
     .optional()
     .describe(
-      `Names of nodes that you have made sure are off: their kubelets are silent, and a member may run there. Its end is not awaited then. The operator cannot check it: if a member still runs there, it continues to serve the clients that reach it, and what they write is lost. ${more}`,
+      `Names of nodes that you have made sure are off: their kubelets are silent, and a member may run there. Quorate does not wait for that member to stop, and cannot check that the node is off: if a member still runs there, it continues to serve the clients that reach it, and what they write is lost. ${more}`,
     );
 
 const nodesOnce: Rule<{ nodesOff?: string[] | undefined }> = {

@@ -7,7 +7,7 @@ export const NODE_OFF_FLAG = {
   "node-off": {
     kind: "list",
     value: "node",
-    help: "a silent node that you have made sure is off; the end of the member there is not awaited",
+    help: "a silent node that you have made sure is off; Quorate does not wait for the member there to stop",
   },
 } as const satisfies Flags;
 

@@ -106,8 +106,8 @@ export function observeObjects(
     const takenClaim = named.claim && !claim && record.template.storage.medium === "Persistent";
     if (named.claim && takenClaim) reported("PersistentVolumeClaim", named.claim);
     const clash = clashes.find(({ member }) => member === record.name);
-    // The data is in it, and it runs on, whoever it belongs to now.
     const node = nodeOf(pod, nodes);
+    // The data is in it, and it runs on, whoever it belongs to now.
     const takenPod = !pod && isVolatile(record.template) && named.pod?.metadata?.uid === record.volumeUID;
     return {
       record,
