@@ -31,6 +31,7 @@ import { Clashes } from "./apply/clashes.ts";
 import type { ClockSkew } from "./observe/clock-skew.ts";
 import { EndsSeen } from "./observe/ends-seen.ts";
 import { textOf } from "./records/cluster-object.ts";
+import { operationsFor } from "./records/operation-object.ts";
 import { GivenSecrets } from "./apply/given-secrets.ts";
 import { Reissues } from "./apply/reissues.ts";
 import { executeAction, type Decided } from "./apply/execute.ts";
@@ -55,6 +56,7 @@ import { Preflight } from "./apply/preflight.ts";
 import type { EtcdReach } from "./reach/reach.ts";
 import type { OperatorPods } from "./render/network-policy.ts";
 import { KubeRecovery } from "./recovery/recovery.ts";
+import { checkSaidOff } from "./recovery/said-off.ts";
 import { KubeRestoreInPlace } from "./recovery/restore-in-place.ts";
 import { described } from "./status/described.ts";
 import { Reporter } from "./status/report.ts";
@@ -311,11 +313,12 @@ export class KubePlatform implements Platform {
       decided.kind === "CreateMember"
         ? await this.#apply.peerServices.before(decided, facts, stores.ownObjects(key).services, records)
         : decided;
+    const isRecovery = action.kind === "MarkCluster" && action.purpose === "recover";
+    if (isRecovery || action.kind === "RescueData") await this.#checkSaidOff(facts);
     if (action.kind === "RescueData") return await this.#recovery.rescue(facts, action);
     if (action.kind === "FetchSnapshot") return await this.#restores.fetch(facts, action);
     if (action.kind === "BindVolume") return await bindVolume(client, facts, action);
-    if (action.kind === "MarkCluster" && action.purpose === "recover")
-      await this.#recovery.renewPeerAuthority(facts);
+    if (isRecovery) await this.#recovery.renewPeerAuthority(facts);
     if (action.kind === "RotateAuthority") return await this.#rotations.rotate(facts, action);
     if (action.kind === "ReissueCertificates") return await this.#rotations.reissue(facts, action.member);
     const object = "member" in action ? stores.member(`${facts.namespace}/${action.member}`) : undefined;
@@ -328,6 +331,12 @@ export class KubePlatform implements Platform {
       this.#apply.certificates.forget(action.member);
       this.#apply.resizing.forget(action.member);
     }
+  }
+
+  async #checkSaidOff({ uid }: ClusterFacts): Promise<void> {
+    const { client, stores, key } = this.#options;
+    const { nodes, operations = [] } = stores.objectsOf(key) ?? {};
+    if (nodes) await checkSaidOff(client, operationsFor(uid, operations));
   }
 
   inspect(...[members, view]: Parameters<NonNullable<Platform["inspect"]>>) {

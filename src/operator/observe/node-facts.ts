@@ -20,6 +20,14 @@ export function isLost(node: Node | undefined): boolean {
   return readyOf(node)?.status === "Unknown";
 }
 
+/** Whether what was said of it at that time, that it is off, holds no longer; by the clock of the API server. */
+export function hasReportedSince(node: Node | undefined, at: number): boolean {
+  if (isOff(node)) return false;
+  const ready = readyOf(node);
+  const since = Date.parse(ready?.lastTransitionTime ?? "");
+  return ready?.status !== "Unknown" || !(since <= at);
+}
+
 /** Of a node that is gone or declared out of service nothing is told: Kubernetes itself ends its Pods. */
 export function nodeOf(pod: Pod | undefined, nodes: Nodes): MemberNode | undefined {
   const name = pod?.spec?.nodeName;
