@@ -4,7 +4,6 @@ import { createServer, type AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { eventually } from "../../../../testbed/eventually.ts";
 import { ManualClock } from "../../../etcd/testing.ts";
 import { parseTransfer } from "../../../snapshot/progress.ts";
 import { collectingIo } from "../../testing.ts";
@@ -42,35 +41,43 @@ test("how far a command is stands in a file and is served to whoever asks, until
   }
 });
 
-test("how much of a snapshot was read is reported once a second at most, and a taken port ends nothing", async () => {
-  const taken = createServer();
-  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-  const dir = await mkdtemp(path.join(os.tmpdir(), "quorate-transfer-"));
-  try {
-    const [clock, file] = [new ManualClock(), path.join(dir, "report")];
-    const io = collectingIo({ clock });
-    const { port } = taken.address() as AddressInfo;
-    const told = async () => parseTransfer(await readFile(file, "utf8").catch(() => undefined));
-    const flags = { "report-file": file, listen: `127.0.0.1:${port}` };
-    const done = await withTransfer(flags, io, async (tell) => {
-      tell(10, 400);
-      await eventually("the first is in the file", async () => (await told())?.done === 10);
-      tell(20, 400);
-      await clock.advance(1_000);
-      tell(200, 400);
-      await eventually("a second later", async () => (await told())?.done === 200);
-      tell(300, 400);
-      tell(400, 400);
-      await eventually("the last, at once", async () => (await told())?.done === 400);
-      return "done";
-    });
-    assert.equal(done, "done");
-    assert.match(io.err(), /progress is not served: --listen .*EADDRINUSE/);
-  } finally {
-    await new Promise((resolve) => taken.close(resolve));
-    await rm(dir, { recursive: true });
-  }
-});
+test(
+  "how much of a snapshot was read is reported once a second at most, and a taken port ends nothing",
+  { timeout: 30_000 },
+  async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const dir = await mkdtemp(path.join(os.tmpdir(), "quorate-transfer-"));
+    try {
+      const [clock, file] = [new ManualClock(), path.join(dir, "report")];
+      const io = collectingIo({ clock });
+      const { port } = taken.address() as AddressInfo;
+      /** The file is written beside the work. */
+      const isTold = async (done: number) => {
+        const told = async () => parseTransfer(await readFile(file, "utf8").catch(() => undefined))?.done;
+        while ((await told()) !== done) await new Promise((resolve) => setImmediate(resolve));
+      };
+      const flags = { "report-file": file, listen: `127.0.0.1:${port}` };
+      const done = await withTransfer(flags, io, async (tell) => {
+        tell(10, 400);
+        await isTold(10);
+        tell(20, 400);
+        await clock.advance(1_000);
+        tell(200, 400);
+        await isTold(200);
+        tell(300, 400);
+        tell(400, 400);
+        await isTold(400);
+        return "done";
+      });
+      assert.equal(done, "done");
+      assert.match(io.err(), /progress is not served: --listen .*EADDRINUSE/);
+    } finally {
+      await new Promise((resolve) => taken.close(resolve));
+      await rm(dir, { recursive: true });
+    }
+  },
+);
 
 test("what is no report of a transfer is none", () => {
   for (const text of [
