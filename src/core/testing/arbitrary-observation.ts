@@ -19,6 +19,7 @@ import type {
 import type { ClusterMarks, MemberRecord } from "../record.ts";
 import { startHash, templateFor } from "../template/template.ts";
 import { minorOf } from "../version/version.ts";
+import { arbitraryLoss, arbitraryNode } from "./arbitrary-loss.ts";
 import { arbitraryOperations } from "./arbitrary-operations.ts";
 import { clash, maybe, mostly, past, RARE, seldom, usually } from "./arbitrary-parts.ts";
 import { arbitrarySnapshots } from "./arbitrary-snapshots.ts";
@@ -258,6 +259,7 @@ const memberOf = (ordinal: number, common: Common): fc.Arbitrary<MemberFacts> =>
       unhealthySince: maybe(past),
       seenByPeers: fc.constantFrom(undefined, true, false),
       alive: fc.constantFrom(undefined, true, false),
+      node: usually<MemberFacts["node"]>(undefined, arbitraryNode),
     }),
   );
 
@@ -376,4 +378,7 @@ export const arbitraryObservation: fc.Arbitrary<Observation> = fc
       }),
     });
   })
+  .chain((o) =>
+    fc.oneof({ weight: 5, arbitrary: fc.constant(o) }, { weight: 1, arbitrary: arbitraryLoss(o) }),
+  )
   .map((o) => Object.defineProperty(o, fc.toStringMethod, { value: () => brief(o) }));

@@ -16,7 +16,11 @@ const task: fc.Arbitrary<OperationTask> = fc.oneof(
   fc.integer({ min: 0, max: 200 }).map((retain) => ({ kind: "compact" as const, retain })),
   maybe(member).map((to) => ({ kind: "moveLeader" as const, ...(to !== undefined && { to }) })),
   member.map((name) => ({ kind: "replaceMember" as const, name })),
-  fc.constant({ kind: "recoverQuorum" as const, approve: "0123456789abcdef" }),
+  maybe(fc.constant<string[]>(["node-b"])).map((nodesOff) => ({
+    kind: "recoverQuorum" as const,
+    approve: "0123456789abcdef",
+    ...(nodesOff && { nodesOff }),
+  })),
   fc.constant({ kind: "restore" as const, source: { file: { path: "/backups/demo.db" } } }),
   fc.constant({ kind: "collectReport" as const }),
   fc.constant({ kind: "unknown" as const }),

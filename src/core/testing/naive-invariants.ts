@@ -139,7 +139,7 @@ export function assertInvariants(o: Observation, action: Action): void {
           "I1: the others keep quorum",
         );
       }
-      if (serves && facts && facts.record.token === seen.token) assertOthersServe(o, facts);
+      if (serves && facts?.record.token === seen.token && !isGivenUp(o, facts)) assertOthersServe(o, facts);
       const volatile = ["Memory", "Ephemeral"].includes(facts?.record.template.storage.medium ?? "");
       if (
         serves &&

@@ -13,7 +13,10 @@ export function assertApproved({ operations }: Observation, plan: string | undef
   assert.ok(isApproved, "I10: a person approved exactly this plan");
 }
 
-/** An approved recovery ends what is left of the members, and records it first: judged there. */
+/**
+ * An approved recovery ends what is left of the members, and records it first: judged there. Whether one answers or others
+ * vouch for it makes no difference then.
+ */
 export function isGivenUp({ operations }: Observation, { record }: MemberFacts): boolean {
   const isApproved = operations.some(
     ({ task, status }) =>
