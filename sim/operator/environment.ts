@@ -132,11 +132,23 @@ export class Environment {
       world: this.world,
       keys: this.keys,
       open: () => this.opened() !== undefined,
+      leadsTo: (one) => !this.#isFenced(one),
       // A cluster that was deleted and made anew without its data is another one.
       onTravel: (what) => {
         if (this.#known?.restored) this.onViolation(what);
       },
     });
+  }
+
+  /** Of a former life, told to end, and selected by no Service for clients: it may run where only a node seemed to be off. */
+  #isFenced({ config: { name }, dir }: Server): boolean {
+    if (dir.clusterID === this.opened()) return false;
+    const pod = this.server.get(pods, `${NAMESPACE}/${name}`);
+    const service = this.server.get(services, CLIENT_SERVICE);
+    const selector = Object.entries(json(json(service?.["spec"])["selector"] ?? {}));
+    const labels = pod?.metadata.labels ?? {};
+    const isSelected = pod !== undefined && selector.every(([key, value]) => labels[key] === value);
+    return pod?.metadata.deletionTimestamp !== undefined && selector.length > 0 && !isSelected;
   }
 
   /** A member's own name leads to it by its Service; those of Pods are there as soon as the Pod is. */
@@ -265,15 +277,7 @@ export class Environment {
     },
     restored: () => this.#known?.restored,
     server: (member) => this.pods.server(member),
-    fenced: ({ config: { name } }) => {
-      const pod = this.server.get(pods, `${NAMESPACE}/${name}`);
-      const selector = Object.entries(
-        json(json(this.server.get(services, CLIENT_SERVICE)?.["spec"])["selector"] ?? {}),
-      );
-      const labels = pod?.metadata.labels ?? {};
-      const isSelected = pod !== undefined && selector.every(([key, value]) => labels[key] === value);
-      return pod?.metadata.deletionTimestamp !== undefined && selector.length > 0 && !isSelected;
-    },
+    fenced: (server) => this.#isFenced(server),
     data: (member) => {
       const disk = this.diskOf(member);
       return disk === undefined ? undefined : this.disks.of(disk);

@@ -62,15 +62,19 @@ export class Ledger {
       world: EtcdWorld;
       keys: Keys;
       open: () => boolean;
+      /** Whether clients are led to it; to all that serve where that is not said. */
+      leadsTo?: (server: Server) => boolean;
       /** Its watch went on with older data. */
       onTravel?: (what: string) => void;
     },
   ): void {
-    const { scheduler, random, world, keys, open, onTravel } = around;
+    const { scheduler, random, world, keys, open, leadsTo = () => true, onTravel } = around;
     const again = () => {
       scheduler.after(everyMs, again);
       if (!open()) return;
-      const servers = world.network.all().filter((server) => server.serving && server.runs && !server.frozen);
+      const servers = world.network
+        .all()
+        .filter((server) => server.serving && server.runs && !server.frozen && leadsTo(server));
       if (servers.length === 0) return;
       try {
         const server = random.pick(servers);
