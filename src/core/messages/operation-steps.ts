@@ -38,6 +38,7 @@ export const DONE = {
   defragmented: (member: string, size: number | undefined) =>
     `defragmented ${member}${size === undefined ? "" : `; its database file has ${mebibytes(size)}`}`,
   notDefragmentedGone: (member: string) => `${member} is no longer a member: not defragmented`,
+  notDefragmentedLearner: (member: string) => `${member} is a learner now: not defragmented`,
   notDefragmentedLarge: (member: string) => `${member} has grown too large: not defragmented`,
   fetched: (source: string, revision: number, sha256: string) =>
     `fetched and checked ${source}: revision ${revision}, SHA-256 ${sha256}`,

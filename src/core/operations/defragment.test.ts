@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "../decide.ts";
 import { answering, exited, healthy, run } from "../testing/cluster.ts";
+import { viewOf } from "../view.ts";
+import { defragment } from "./defragment.ts";
 import { asking, outcomeOf, statusOf, stepsOf, reportedStatus } from "../testing/operations.ts";
 
 const world = healthy({ learners: 1 });
@@ -63,4 +65,17 @@ test("a member that left meanwhile is told, not skipped silently", () => {
       ["demo-2", false],
     ],
   );
+});
+
+test("a voter that is a learner again, by somebody's hand, is told and not asked: etcd would refuse", () => {
+  const list = world.etcd.list ?? assert.fail();
+  const members = list.members.map((one) => (one.name === "demo-2" ? { ...one, isLearner: true } : one));
+  const changed = { ...world, etcd: { ...world.etcd, list: { ...list, members } } };
+  const status = { phase: "Running" as const, members: ["demo-2"] };
+  const observation = asking(changed, { kind: "defragment" }, { status });
+  const [operation] = observation.operations;
+  assert.ok(operation);
+  assert.deepEqual(defragment.advance(viewOf(observation), { kind: "defragment" }, operation), {
+    done: { member: "demo-2", message: "demo-2 is a learner now: not defragmented", failed: true },
+  });
 });

@@ -63,6 +63,9 @@ function finished(view: View, { uid }: OperationFacts, name: string): Progress |
     return { done: { member: name, message: DONE.defragmented(name, size) } };
   }
   if (!member) return { done: { member: name, message: DONE.notDefragmentedGone(name), failed: true } };
+  // It voted when the operation began: somebody has removed it from etcd and added it again.
+  if (member.entry?.isLearner)
+    return { done: { member: name, message: DONE.notDefragmentedLearner(name), failed: true } };
   if (isTooLarge(member))
     return { done: { member: name, message: DONE.notDefragmentedLarge(name), failed: true } };
   return undefined;
