@@ -70,17 +70,17 @@ export async function serverCertificate(options: CertificateOptions): Promise<Se
 }
 
 async function read(disk: Disk, directory: string): Promise<KeyPair> {
-  const [certificate, key] = await Promise.all(
-    ["tls.crt", "tls.key"].map(async (name) => {
-      const text = await disk.read(join(directory, name));
-      if (text === undefined)
-        throw new Error(
-          `${join(directory, name)}: there is no such file; mount a Secret with tls.crt and tls.key`,
-        );
-      return text;
-    }),
-  );
-  return { certificate: certificate ?? "", key: key ?? "" };
+  const named = async (name: string) => {
+    const text = await disk.read(join(directory, name));
+    if (text === undefined)
+      throw new Error(
+        `${join(directory, name)}: there is no such file; mount a Secret with tls.crt and tls.key`,
+      );
+    return text;
+  };
+  // One after the other, so that the same one is named each time.
+  const certificate = await named("tls.crt");
+  return { certificate, key: await named("tls.key") };
 }
 
 async function issued({ pki, names }: CertificateOptions): Promise<KeyPair> {
