@@ -46,6 +46,7 @@ export const stages: readonly Stage[] = [
     shares: 2,
     // What they pack and judge, the checks and the test of the bundle do each time.
     notFast: [
+      "scripts/build/bundle.test.ts",
       "scripts/build/executable.test.ts",
       "scripts/build/image.test.ts",
       "scripts/check/tools.test.ts",
