@@ -80,9 +80,9 @@ test("what is where it belongs is no leak, and the product's own passwords are k
     t,
     `test("one", () => {
        const dir = folder();
-       mkdirSync(dir + "/secrets/root", { recursive: true });
-       writeFileSync(dir + "/secrets/root/password", "made-" + "by-the-product-itself");
-       writeFileSync(dir + "/secrets/root/given", passwordOf("alice"));
+       mkdirSync(dir + "/secrets/demo-root", { recursive: true });
+       writeFileSync(dir + "/secrets/demo-root/password", "made-" + "by-the-product-itself");
+       writeFileSync(dir + "/secrets/demo-root/given", passwordOf("alice"));
        rmSync(dir, { recursive: true });
        console.log("made-" + "by-the-product-itself");
      });`,

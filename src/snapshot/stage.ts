@@ -7,6 +7,7 @@ import { RESTORE_FAULTS, type RestoreFault } from "../api/bootstrap.ts";
 import type { Disk } from "../seams/disk.ts";
 import { fetchForRestore, SNAPSHOT_FILE, type FetchOptions } from "./fetch.ts";
 import type { SnapshotFacts } from "./inspect.ts";
+import { jsonObject } from "./json-object.ts";
 import { RestoreError } from "./restore-error.ts";
 
 /** On the volume; the names are those that the operator gives to etcdutl. */
@@ -60,7 +61,7 @@ export function writeStaged({ size, sha256, database: { revision } }: SnapshotFa
 
 /** Undefined for anything else. */
 export function readStaged(text: string): StagedFile | undefined {
-  const { staged } = fieldsIn(text);
+  const { staged } = jsonObject(text) ?? {};
   if (typeof staged !== "object" || staged === null) return undefined;
   const { size, sha256, revision } = staged as Record<string, unknown>;
   const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
@@ -75,15 +76,7 @@ export function writeFailure({ fault, message }: RestoreError): string {
 
 /** Undefined for anything else: a container can end with any words. */
 export function readFailure(text: string): { fault: RestoreFault; message: string } | undefined {
-  const { fault, message } = fieldsIn(text);
+  const { fault, message } = jsonObject(text) ?? {};
   const known = RESTORE_FAULTS.find((one) => one === fault);
   return known && typeof message === "string" ? { fault: known, message } : undefined;
-}
-
-function fieldsIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return { ...(JSON.parse(text) as Record<string, unknown>) };
-  } catch {
-    return {};
-  }
 }

@@ -9,6 +9,7 @@ import type { ClusterFacts, FetchedSnapshot, OperationFacts, PlatformFacts } fro
 import { isFinished } from "../../core/operations/status.ts";
 import type { MemberTemplate } from "../../core/record.ts";
 import { isControlledBy } from "../../kube/resources.ts";
+import { jsonObject } from "../../snapshot/json-object.ts";
 import { progressText } from "../../snapshot/progress.ts";
 import { readFailure, readStaged } from "../../snapshot/stage.ts";
 import { ANNOTATIONS, FETCH_CONTAINER, LABELS, restoreClaimName } from "../names.ts";
@@ -74,7 +75,7 @@ export function fetchedNote(
 function notedFacts(plan: string, approval: string, objects: FetchObjects): Pick<PlatformFacts, "fetched"> {
   const source = fetchedPlace(objects.cluster, plan, objects.template);
   const text = claimFor(plan, objects)?.metadata?.annotations?.[ANNOTATIONS.fetched];
-  const [staged, noted] = [readStaged(text ?? ""), objectIn(text)];
+  const [staged, noted] = [readStaged(text ?? ""), jsonObject(text)];
   if ("file" in source || !staged || noted?.["approval"] !== approval) return {};
   const recipe = noted["recipe"] as RestoreRecipe | undefined;
   return { fetched: { plan, source, ...staged, ...(recipe && { recipe }) } };
@@ -101,7 +102,8 @@ function factsIn(pod: Pod, plan: string, objects: FetchObjects): Pick<PlatformFa
   });
   if (staged) {
     const source = fetchedPlace(cluster, plan, template);
-    const recipe = objectIn(pod.metadata?.annotations?.[ANNOTATIONS.recipe]) as RestoreRecipe | undefined;
+    // Whether it is what was approved is seen by the hash of its plan.
+    const recipe = jsonObject(pod.metadata?.annotations?.[ANNOTATIONS.recipe]) as RestoreRecipe | undefined;
     const fetched = { plan, source, ...staged, ...(recipe && { recipe }) };
     if ("file" in source) return { fetched: { ...fetched, node: pod.spec?.nodeName } };
     return claimFor(plan, objects)
@@ -122,14 +124,4 @@ function factsIn(pod: Pod, plan: string, objects: FetchObjects): Pick<PlatformFa
   const transfer = running && objects.transfers?.(pod.metadata?.uid ?? "");
   const far = transfer ? `${why}: ${progressText(transfer.done, transfer.of)}` : why;
   return { fetch: { plan, attempt, state: "running", why: far } };
-}
-
-/** Whether a recipe in it is what was approved is seen by the hash of its plan. */
-function objectIn(text = ""): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const found: unknown = JSON.parse(text);
-    return typeof found === "object" && found !== null ? { ...found } : undefined;
-  } catch {
-    return undefined;
-  }
 }

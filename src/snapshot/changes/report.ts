@@ -3,6 +3,7 @@
  * Neither needs access to the store, and the follower none to Kubernetes.
  */
 import type { FollowReport } from "../../core/snapshots/follower-facts.ts";
+import { jsonObject } from "../json-object.ts";
 import type { FollowEvent } from "./follow.ts";
 
 const FIRST: FollowReport = { state: "starting" };
@@ -28,16 +29,9 @@ export function reportAfter(before: FollowReport | undefined, event: FollowEvent
   }
 }
 
-/** Undefined for anything else: what answers may be anybody. */
 export function parseReport(text: string | undefined): FollowReport | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text ?? "");
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  const { state, needs, clusterID, revision, time, problem } = value as Record<string, unknown>;
+  const value = jsonObject(text);
+  const { state, needs, clusterID, revision, time, problem } = value ?? {};
   const isText = (one: unknown) => one === undefined || (typeof one === "string" && one.length <= LONGEST);
   const isRight =
     STATES.some((one) => one === state) &&
@@ -45,7 +39,7 @@ export function parseReport(text: string | undefined): FollowReport | undefined 
     [clusterID, time, problem].every(isText) &&
     (time === undefined || !Number.isNaN(Date.parse(time as string))) &&
     (revision === undefined || (Number.isSafeInteger(revision) && (revision as number) >= 0));
-  return isRight ? (value as FollowReport) : undefined;
+  return isRight ? (value as unknown as FollowReport) : undefined;
 }
 
 const STATES: readonly FollowReport["state"][] = ["starting", "following", "awaits-base"];
