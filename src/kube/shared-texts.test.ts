@@ -16,6 +16,16 @@ test("a text stays what it is, and only those that were seen lately are remember
   for (const text of ["", "short", "x".repeat(100_000)]) assert.equal(texts.of(text), text);
 });
 
+test("texts that are replaced again and again do not fill the memory", () => {
+  const texts = new SharedTexts();
+  for (let i = 0; i < 1_000; i++) texts.of(`${i}${"x".repeat(20_000)}`);
+  // A million characters, twice, and no more than one text above each.
+  assert.ok(texts.size * 20_000 <= 2_100_000, String(texts.size));
+  const before = texts.size;
+  texts.of("x".repeat(100_000));
+  assert.equal(texts.size, before, "nor does one that is longer than anything that objects repeat");
+});
+
 test("what many cached objects repeat takes memory once", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
